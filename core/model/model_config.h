@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/units/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// A decoder's architecture as its Hugging Face config.json states it, defaults of the class filled in
+/// (transformers 5.24, `configuration_*.py`). All counts are elements, not bytes.
+struct ModelConfig {
+    std::string modelType;                  ///< "llama", "mistral", "qwen2", "qwen3"
+    std::int64_t hiddenSize = 0;            ///< h
+    std::int64_t layers = 0;                ///< L, num_hidden_layers
+    std::int64_t heads = 0;                 ///< H, num_attention_heads
+    std::int64_t keyValueHeads = 0;         ///< Hk, num_key_value_heads
+    std::int64_t headDim = 0;               ///< D
+    std::int64_t intermediateSize = 0;      ///< I
+    std::int64_t vocabSize = 0;             ///< V
+    std::int64_t maxPositions = 0;          ///< max_position_embeddings; 0: unknown
+    bool tiedEmbeddings = false;            ///< lm_head.weight is embed_tokens.weight
+    bool queryKeyValueBias = false;         ///< biases on q_proj, k_proj, v_proj (qwen2: always; llama, qwen3: attention_bias)
+    bool outputBias = false;                ///< bias on o_proj (llama, qwen3: attention_bias; qwen2, mistral: never)
+    bool mlpBias = false;                   ///< biases on gate_proj, up_proj, down_proj (llama: mlp_bias)
+    bool queryKeyNorm = false;              ///< RMSNorm over head_dim on q and k (qwen3)
+    std::optional<std::int64_t> slidingWindow; ///< tokens; nullopt: none, or switched off by use_sliding_window
+    std::vector<bool> slidingLayers;        ///< per layer: attends within the window only; empty: none does
+    double attentionDropout = 0.0;          ///< attention_dropout
+    std::string ropeType = "default";       ///< rope_parameters / rope_scaling "rope_type": default | linear | dynamic | yarn | longrope | llama3
+    std::string hiddenActivation = "silu";  ///< hidden_act
+
+    bool operator==(const ModelConfig &) const = default;
+};
+
+/// Reads a config.json's text. Required: hidden_size, num_hidden_layers, num_attention_heads, intermediate_size, vocab_size.
+/// Unknown keys are ignored (config.json carries much that moves no memory); wrong types, impossible values and
+/// architectures that the engine does not execute are an Issue whose `where` is the key's path ("model.config.hidden_size").
+Result<ModelConfig> readModelConfig(std::string_view json, std::string_view where = "model.config");
+
+/// Whether the engine executes this model_type; the Issue's text says why not.
+std::optional<Issue> unsupportedReason(std::string_view modelType);
+
+} // namespace headroom

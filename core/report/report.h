@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/estimate/estimate.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+struct ReportTable {
+    std::string title;                          ///< may be empty
+    std::vector<std::string> headings;
+    std::vector<bool> numeric;                  ///< per column: right-aligned
+    std::vector<std::vector<std::string>> rows; ///< as many cells as headings
+};
+
+/// Where the PDF draws a chart; the text formats say so in words and give the table behind it.
+enum class ReportChart : std::uint8_t { None, MemoryBars, Timeline };
+
+struct ReportSection {
+    std::string heading;
+    std::vector<std::string> paragraphs;
+    ReportChart chart = ReportChart::None;
+    std::vector<ReportTable> tables;
+};
+
+/// A report on one plan, independent of how it is written: what is planned, verdict per GPU, components, phases,
+/// breakdown with rules and sources, notes and assumptions, how to reproduce.
+struct Report {
+    std::string title;
+    std::string subtitle;                       ///< one sentence: the verdict of the worst GPU, or the peak
+    std::vector<ReportSection> sections;
+};
+
+Report buildReport(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
+
+/// "Fits on RTX 4090 24 GB: 3.1 GiB to spare." / "Does not fit on ...: short by 1.2 GiB, in backward." and so on: the
+/// sentence a person acts on, the same in window, report and command line.
+std::string verdictSentence(const GpuEstimate &gpu, ByteUnit unit = ByteUnit::Binary);
+
+std::string writeMarkdown(const Report &report);
+/// One row a figure over all plans: plan, step, figure, bytes (RFC 4180).
+std::string writeCsv(std::span<const std::shared_ptr<const Estimate>> estimates);
+/// An array of {plan, estimate} objects; a single plan gives the object itself.
+std::string writeJson(std::span<const std::shared_ptr<const Estimate>> estimates);
+
+} // namespace headroom
