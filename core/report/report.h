@@ -4,14 +4,16 @@
 
 #include "core/estimate/estimate.h"
 
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom {
 
 struct ReportTable {
-    std::string title;                          ///< may be empty
+    std::string title; ///< may be empty
     std::vector<std::string> headings;
     std::vector<bool> numeric;                  ///< per column: right-aligned
     std::vector<std::vector<std::string>> rows; ///< as many cells as headings
@@ -25,24 +27,39 @@ struct ReportSection {
     std::vector<std::string> paragraphs;
     ReportChart chart = ReportChart::None;
     std::vector<ReportTable> tables;
+    std::vector<std::string> listings; ///< shown as they are in a fixed-pitch font, last: command lines, the plan's JSON
 };
 
 /// A report on one plan, independent of how it is written: what is planned, verdict per GPU, components, phases,
 /// breakdown with rules and sources, notes and assumptions, how to reproduce.
 struct Report {
     std::string title;
-    std::string subtitle;                       ///< one sentence: the verdict of the worst GPU, or the peak
+    std::string subtitle; ///< one sentence: the verdict of the worst GPU, or the peak
     std::vector<ReportSection> sections;
 };
 
 Report buildReport(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
+
+/// The plan's name; where it has none, its model and method: "Qwen/Qwen3-8B, LoRA of rank 16".
+std::string planTitle(const TrainingPlan &plan);
+
+/// "in backward", "while loading", "between steps": a phase as it reads in a sentence.
+std::string_view phraseOf(Phase phase);
+
+/// The sentence that stands above everything else: the verdict of the GPU with the least headroom, or the peak where
+/// the plan names no GPU.
+std::string summarySentence(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
+
+/// How far predictions of this kind have been from measurements, in one sentence.
+std::string bandSentence(const Band &band);
 
 /// "Fits on RTX 4090 24 GB: 3.1 GiB to spare." / "Does not fit on ...: short by 1.2 GiB, in backward." and so on: the
 /// sentence a person acts on, the same in window, report and command line.
 std::string verdictSentence(const GpuEstimate &gpu, ByteUnit unit = ByteUnit::Binary);
 
 std::string writeMarkdown(const Report &report);
-/// One row a figure over all plans: plan, step, figure, bytes (RFC 4180).
+/// One row a figure over all plans: plan, step, figure, bytes (RFC 4180). Figures are named as in the estimate format
+/// ("peak.components.weights"); step is "later", "first", or empty for what holds for both.
 std::string writeCsv(std::span<const std::shared_ptr<const Estimate>> estimates);
 /// An array of {plan, estimate} objects; a single plan gives the object itself.
 std::string writeJson(std::span<const std::shared_ptr<const Estimate>> estimates);
