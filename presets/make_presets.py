@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Headroom developers
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes models.json and gpus.json from a folder of collected facts.
+
+    presets/make_presets.py DATA_FOLDER
+
+DATA_FOLDER holds `models.json` and `gpus.json` as they were compiled: every fact with its sources, open questions
+included. Headroom ships only what it uses of them, in a schema of its own (below), so that the programs stay small and
+start fast. To refresh the presets, correct or extend the facts and run this script again; tests/core/model_test.cpp
+then holds every parameter count against the published one.
+
+models.json: {"format": 1, "models": [{
+    "id":         Hugging Face id,
+    "family":     heading under which people look for it,
+    "model_type": as in config.json,
+    "parameters": elements, a tied head once; null where no count is known,
+    "published":  true where the published total of the checkpoint confirms `parameters` to the unit,
+    "config":     what of config.json shapes the memory; only for model types that are executed,
+    "source":     where the figures were read }]}
+Families together in the order in which they first appear, small to large within each.
+
+gpus.json: {"format": 1, "gpus": [{
+    "id", "name", "vendor", "architecture",
+    "compute_capability": "8.9"; the gfx name for AMD,
+    "multiprocessors":    null where unknown,
+    "marketing_gb":       as sold,
+    "capacity_mib":       nvidia-smi's total; else torch's largest total + 500 MiB; else marketing GB x 1024,
+    "capacity_from":      "nvidia-smi" | "torch" | "marketing",
+    "torch_total_mib":    the lowest total seen in torch on Linux; null where none was,
+    "source":             where the capacity was read }]}
+"""
+import json
+import pathlib
+import sys
+
+EXECUTED = ("llama", "mistral", "qwen2", "qwen3")
+
+# What the driver and the CUDA context keep from torch's total, in MiB; see the plan format, `gpus`.
+KEPT_FROM_TORCH_MIB = 500
+
+
+def as_text(source):
+    """Sources come as a text, a list of texts or nothing."""
+    if source is None:
+        return ""
+    return source if isinstance(source, str) else "; ".join(dict.fromkeys(source))
+
+
+def config_of(model):
+    """config.json's keys, as far as they differ from what the class takes by default or are required."""
+    kind = model["model_type"]
+    config = {
+        "model_type": kind,
+        "hidden_size": model["hidden_size"],
+        "num_hidden_layers": model["num_hidden_layers"],
+        "num_attention_heads": model["num_attention_heads"],
+        "num_key_value_heads": model["num_key_value_heads"],
+        "head_dim": model["head_dim"],
+        "intermediate_size": model["intermediate_size"],
+        "vocab_size": model["vocab_size"],
+        "max_position_embeddings": model["max_position_embeddings"],
+        "tie_word_embeddings": model["tie_word_embeddings"],
+    }
+    bias = model["attention_bias"]
+    qkv = {bias["q"], bias["k"], bias["v"]}
+    if kind == "qwen2":
+        assert qkv == {True} and not bias["o"], model["hf_id"]
+    elif kind == "mistral":
+        assert qkv == {False} and not bias["o"], model["hf_id"]
+    else:
+        assert len(qkv | {bias["o"]}) == 1, model["hf_id"]
+        if bias["q"]:
+            config["attention_bias"] = True
+    if model["mlp_bias"]:
+        assert kind == "llama", model["hf_id"]
+        config["mlp_bias"] = True
+    assert not model["lm_head_bias"] and model["norm_type"] == "rmsnorm" and model["gated_mlp"], model["hf_id"]
+    assert (model["qk_norm"] is not None) == (kind == "qwen3"), model["hf_id"]
+    config["hidden_act"] = model["activation"]
+    if kind == "mistral":
+        config["sliding_window"] = model["sliding_window"]
+    else:
+        assert model["sliding_window"] is None, model["hf_id"]
+    return config
+
+
+def model_entry(model):
+    # The types of models with towers read "gemma3 (text: gemma3_text)": config.json's own is the first.
+    kind = model["model_type"].split(" ")[0]
+    parameters = model["computed_params"]
+    entry = {
+        "id": model["hf_id"],
+        "family": model["family"],
+        "model_type": kind,
+        "parameters": parameters,
+        "published": model["param_check"] == "exact",
+    }
+    if kind in EXECUTED:
+        entry["config"] = config_of(model)
+    sources = list(model["sources"])
+    if model["official_params_source"]:
+        sources.append("total: " + as_text(model["official_params_source"]))
+    # The provenance alone; remarks in brackets stay with the facts.
+    entry["source"] = "; ".join(dict.fromkeys(s.split(" (")[0] for s in sources))
+    return entry
+
+
+def models(folder):
+    facts = json.loads((folder / "models.json").read_text())["models"]
+    families = list(dict.fromkeys(model["family"] for model in facts))
+
+    def order(model):
+        size = model["computed_params"] or model["official_total_params"] or 0
+        return families.index(model["family"]), size
+
+    return [model_entry(model) for model in sorted(facts, key=order)]
+
+
+def gpu_entry(gpu):
+    # A reading far above what the card is sold with is another card under the same name.
+    readings = [t for t in gpu["torch_total"] if t["mib"] <= gpu["memory_gb_marketing"] * 1024 * 1.05]
+    largest = max(readings, key=lambda t: t["mib"], default=None)
+    if gpu["smi_total_mib"]:
+        capacity, origin = gpu["smi_total_mib"], "nvidia-smi"
+        reading = next(r for r in gpu["nvidia_smi_total"] if r["mib"] == capacity)
+        source = as_text(reading["source"])
+    elif largest:
+        capacity, origin = largest["mib"] + KEPT_FROM_TORCH_MIB, "torch"
+        source = largest["kind"] + ": " + as_text(largest["source"])
+    else:
+        capacity, origin = gpu["memory_gb_marketing"] * 1024, "marketing"
+        source = "as sold"
+    lowest = gpu["torch_total_gib_conservative"]
+    return {
+        "id": gpu["id"],
+        "name": gpu["name"],
+        "vendor": gpu["vendor"],
+        "architecture": gpu["architecture"],
+        "compute_capability": gpu["compute_capability"],
+        "multiprocessors": gpu["sm_count"],
+        "marketing_gb": gpu["memory_gb_marketing"],
+        "capacity_mib": capacity,
+        "capacity_from": origin,
+        "torch_total_mib": round(lowest * 1024) if lowest else None,
+        "source": source,
+    }
+
+
+def gpus(folder):
+    return [gpu_entry(gpu) for gpu in json.loads((folder / "gpus.json").read_text())["gpus"]]
+
+
+def write(path, name, entries):
+    """One entry a line: short, and a change shows as one line."""
+    lines = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in entries)
+    path.write_text(f'{{"format": 1, "{name}": [\n{lines}\n]}}\n')
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: make_presets.py DATA_FOLDER")
+    data, here = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parent
+    write(here / "models.json", "models", models(data))
+    write(here / "gpus.json", "gpus", gpus(data))
+
+
+if __name__ == "__main__":
+    main()
