@@ -16,3 +16,6 @@ if(NOT TARGET QCustomPlotQt6::QCustomPlotQt6)
     IMPORTED_LOCATION ${QCUSTOMPLOT_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${QCUSTOMPLOT_INCLUDE_DIR}
     INTERFACE_LINK_LIBRARIES "Qt6::Widgets;Qt6::PrintSupport")
 endif()
+# moc of Qt 6.4 stumbles over libstdc++'s <concepts> where a header includes it before Qt; it has no use for it, so the
+# header's include guard is set for moc alone.
+set(CMAKE_AUTOMOC_MOC_OPTIONS -D_GLIBCXX_CONCEPTS)

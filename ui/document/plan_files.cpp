@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/document/plan_files.h"
+
+#include "core/model/model_config.h"
+#include "core/plan/plan_json.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSaveFile>
+
+namespace headroom {
+namespace {
+
+struct PlanFiles {
+    Q_DECLARE_TR_FUNCTIONS(headroom::PlanFiles)
+};
+
+Issue issueFor(const QString &file, const QString &what, const QString &hint = {})
+{
+    return {QDir::toNativeSeparators(file).toStdString(), 0, {}, what.toStdString(), hint.toStdString()};
+}
+
+/// A config.json is an object with some of the keys that every decoder's has, and no plan's format number.
+bool looksLikeConfig(const QJsonObject &object)
+{
+    if (object.contains(QLatin1String("headroom_plan")))
+        return false;
+    return object.contains(QLatin1String("model_type")) || object.contains(QLatin1String("architectures")) ||
+           object.contains(QLatin1String("hidden_size"));
+}
+
+} // namespace
+
+Result<OpenedFile> openPlanOrConfig(const QString &file)
+{
+    const QFileInfo info(file);
+    if (info.isDir())
+        return issueFor(file, PlanFiles::tr("is a folder"), PlanFiles::tr("choose a *.headroom.json file or a config.json"));
+    QFile source(file);
+    if (!source.open(QIODevice::ReadOnly))
+        return issueFor(file, PlanFiles::tr("cannot be read: %1").arg(source.errorString()),
+                        PlanFiles::tr("check the path and its permissions"));
+    if (source.size() > maximumFileBytes)
+        return issueFor(file, PlanFiles::tr("is too large for a plan (%1 MiB)").arg(source.size() >> 20),
+                        PlanFiles::tr("a plan has at most 16 MiB"));
+    // A pipe or a device has no size beforehand: never more is read than a plan may have.
+    const QByteArray content = source.read(maximumFileBytes + 1);
+    if (content.size() > maximumFileBytes)
+        return issueFor(file, PlanFiles::tr("is too large for a plan"), PlanFiles::tr("a plan has at most 16 MiB"));
+
+    const QJsonObject object = QJsonDocument::fromJson(content).object();
+    if (looksLikeConfig(object)) {
+        auto config = readModelConfig(std::string_view(content.constData(), static_cast<std::size_t>(content.size())), "config");
+        if (!config) {
+            Issue issue = config.issue();
+            issue.file = QDir::toNativeSeparators(file).toStdString();
+            return issue;
+        }
+        OpenedFile opened{OpenedFile::Kind::Config, {}};
+        opened.plan.model.preset.clear();
+        opened.plan.model.config = QJsonDocument(object).toJson(QJsonDocument::Compact).toStdString();
+        return opened;
+    }
+
+    auto plan = readPlan(std::string_view(content.constData(), static_cast<std::size_t>(content.size())));
+    if (!plan) {
+        Issue issue = plan.issue();
+        issue.file = QDir::toNativeSeparators(file).toStdString();
+        return issue;
+    }
+    plan->folder = info.absolutePath().toStdString();
+    return OpenedFile{OpenedFile::Kind::Plan, std::move(plan).value()};
+}
+
+std::optional<Issue> writeFile(const QString &file, const QByteArray &content)
+{
+    QSaveFile target(file);
+    if (target.open(QIODevice::WriteOnly) && target.write(content) == content.size() && target.commit())
+        return std::nullopt;
+    return issueFor(file, PlanFiles::tr("cannot be written: %1").arg(target.errorString()),
+                    PlanFiles::tr("choose another folder or free some space"));
+}
+
+TrainingPlan movedTo(const TrainingPlan &plan, const QString &folder)
+{
+    TrainingPlan moved = plan;
+    moved.folder = folder.toStdString();
+    if (plan.model.configPath.empty() || plan.folder.empty())
+        return moved;
+    const QString path = QString::fromStdString(plan.model.configPath);
+    if (QDir::isRelativePath(path)) {
+        const QString absolute = QDir::cleanPath(QDir(QString::fromStdString(plan.folder.string())).absoluteFilePath(path));
+        moved.model.configPath = QDir(folder).relativeFilePath(absolute).toStdString();
+    }
+    return moved;
+}
+
+TrainingPlan startPlan()
+{
+    TrainingPlan plan;
+    plan.name = PlanFiles::tr("Qwen3-8B LoRA on one 24 GB card").toStdString();
+    plan.model.preset = "Qwen/Qwen3-8B";
+    plan.method.kind = MethodKind::Lora;
+    plan.precision.autocast = {DtypeOverride::State::Given, DType::BFloat16};
+    plan.batch.sequenceLength = 2048;
+    plan.batch.gradientAccumulation = 8;
+    plan.checkpointing = Checkpointing::Full;
+    plan.gpus = {"nvidia-rtx-4090-24gb"};
+    return plan;
+}
+
+QString issueText(const Issue &issue)
+{
+    QString text;
+    if (!issue.file.empty()) {
+        text = QString::fromStdString(issue.file);
+        if (issue.line > 0)
+            text += PlanFiles::tr(", line %1").arg(issue.line);
+        text += QLatin1String(": ");
+    }
+    if (!issue.where.empty())
+        text += QString::fromStdString(issue.where) + QLatin1String(": ");
+    text += QString::fromStdString(issue.what);
+    if (!issue.hint.empty())
+        text += QStringLiteral(" (%1)").arg(QString::fromStdString(issue.hint));
+    return text + QLatin1Char('.');
+}
+
+} // namespace headroom
