@@ -53,31 +53,7 @@ ReportSection componentsSection(const Estimate &estimate, ByteUnit unit)
         section.paragraphs.push_back(fmt::format("Host memory holds {} between steps and {} at most.",
                                                  formatBytes(estimate.hostSteady, unit), formatBytes(estimate.hostPeak, unit)));
 
-    ReportTable table{
-        "Components at the peak", {"", "Later steps", "Share", "First step", "Between steps"}, {false, true, true, true, true}, {}};
-    const auto between = [&](Component component) -> std::string {
-        switch (component) {
-        case Component::Weights: return formatBytes(estimate.steady.weights, unit);
-        case Component::Gradients: return formatBytes(estimate.steady.gradients, unit);
-        case Component::Optimizer: return formatBytes(estimate.steady.optimizer, unit);
-        case Component::Activations:
-        case Component::Temporary: break;
-        }
-        return {};
-    };
-    for (Component component : allComponents)
-        table.rows.push_back({std::string(name(component)), formatBytes(peak.components[component], unit),
-                              formatShare(peak.components[component], peak.allocated), formatBytes(first.components[component], unit),
-                              between(component)});
-    const auto add = [&](const char *label, Bytes later, Bytes firstStep, std::string steady) {
-        table.rows.push_back({label, formatBytes(later, unit), "", formatBytes(firstStep, unit), std::move(steady)});
-    };
-    add("allocated", peak.allocated, first.allocated, formatBytes(estimate.steady.allocated, unit));
-    add("cache", peak.reserved - peak.allocated, first.reserved - first.allocated, {});
-    add("reserved", peak.reserved, first.reserved, {});
-    add("outside PyTorch", peak.device - peak.reserved, first.device - first.reserved, {});
-    add("device", peak.device, first.device, {});
-    section.tables.push_back(std::move(table));
+    section.tables.push_back(componentsTable(estimate, unit));
     return section;
 }
 
@@ -89,16 +65,7 @@ ReportSection phasesSection(const Estimate &estimate, ByteUnit unit)
     section.paragraphs.push_back(
         "The highest allocated and reserved memory of each phase. The loss begins where the output head is called; "
         "the optimizer phase holds clipping, the step and zero_grad.");
-    ReportTable table{"Phases",
-                      {"Phase", "Allocated, later steps", "Reserved, later steps", "Allocated, first step", "Reserved, first step"},
-                      {false, true, true, true, true},
-                      {}};
-    for (std::size_t i = 0; i < phaseCount; ++i) {
-        const PhasePeak &later = estimate.phases[i], &first = estimate.firstPhases[i];
-        table.rows.push_back({std::string(name(later.phase)), formatBytes(later.allocated, unit), formatBytes(later.reserved, unit),
-                              formatBytes(first.allocated, unit), formatBytes(first.reserved, unit)});
-    }
-    section.tables.push_back(std::move(table));
+    section.tables.push_back(phasesTable(estimate, unit));
     return section;
 }
 
@@ -151,6 +118,50 @@ ReportSection reproductionSection(const Estimate &estimate)
 }
 
 } // namespace
+
+ReportTable componentsTable(const Estimate &estimate, ByteUnit unit)
+{
+    const Peak &peak = estimate.peak, &first = estimate.firstStep;
+    ReportTable table{
+        "Components at the peak", {"", "Later steps", "Share", "First step", "Between steps"}, {false, true, true, true, true}, {}};
+    const auto between = [&](Component component) -> std::string {
+        switch (component) {
+        case Component::Weights: return formatBytes(estimate.steady.weights, unit);
+        case Component::Gradients: return formatBytes(estimate.steady.gradients, unit);
+        case Component::Optimizer: return formatBytes(estimate.steady.optimizer, unit);
+        case Component::Activations:
+        case Component::Temporary: break;
+        }
+        return {};
+    };
+    for (Component component : allComponents)
+        table.rows.push_back({std::string(name(component)), formatBytes(peak.components[component], unit),
+                              formatShare(peak.components[component], peak.allocated), formatBytes(first.components[component], unit),
+                              between(component)});
+    const auto add = [&](const char *label, Bytes later, Bytes firstStep, std::string steady) {
+        table.rows.push_back({label, formatBytes(later, unit), "", formatBytes(firstStep, unit), std::move(steady)});
+    };
+    add("allocated", peak.allocated, first.allocated, formatBytes(estimate.steady.allocated, unit));
+    add("cache", peak.reserved - peak.allocated, first.reserved - first.allocated, {});
+    add("reserved", peak.reserved, first.reserved, {});
+    add("outside PyTorch", peak.device - peak.reserved, first.device - first.reserved, {});
+    add("device", peak.device, first.device, {});
+    return table;
+}
+
+ReportTable phasesTable(const Estimate &estimate, ByteUnit unit)
+{
+    ReportTable table{"Phases",
+                      {"Phase", "Allocated, later steps", "Reserved, later steps", "Allocated, first step", "Reserved, first step"},
+                      {false, true, true, true, true},
+                      {}};
+    for (std::size_t i = 0; i < phaseCount; ++i) {
+        const PhasePeak &later = estimate.phases[i], &first = estimate.firstPhases[i];
+        table.rows.push_back({std::string(name(later.phase)), formatBytes(later.allocated, unit), formatBytes(later.reserved, unit),
+                              formatBytes(first.allocated, unit), formatBytes(first.reserved, unit)});
+    }
+    return table;
+}
 
 Report buildReport(const Estimate &estimate, ByteUnit unit)
 {

@@ -50,6 +50,13 @@ std::string_view phraseOf(Phase phase);
 /// the plan names no GPU.
 std::string summarySentence(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
 
+/// The five components at the peak, then allocated, cache, reserved, outside PyTorch and device: later steps, first step,
+/// and what of it lives between two steps.
+ReportTable componentsTable(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
+
+/// The highest allocated and reserved memory of each phase, in later steps and in the first.
+ReportTable phasesTable(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
+
 /// How far predictions of this kind have been from measurements, in one sentence.
 std::string bandSentence(const Band &band);
 

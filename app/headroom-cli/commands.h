@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/headroom-cli/plan_arguments.h"
+
+#include <string>
+
+namespace headroom::cli {
+
+// The commands, one function each. They return the exit status; standard output and errors are theirs to write.
+
+struct EstimateArguments {
+    PlanArguments plans;
+    std::string linesFile; ///< --jsonl FILE; empty: not given
+    bool json = false;
+    bool check = false;
+};
+int runEstimate(const EstimateArguments &arguments);
+
+struct ReportArguments {
+    PlanArguments plans;
+    std::string format = "markdown"; ///< markdown | csv | json
+};
+int runReport(const ReportArguments &arguments);
+
+/// Answers allocation sequences, a line each.
+int runReplayAllocator(const std::string &linesFile);
+
+int runPresets(bool json);
+int runGpus(bool json, ByteUnit unit);
+
+} // namespace headroom::cli

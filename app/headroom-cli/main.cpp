@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/headroom-cli/commands.h"
+#include "app/headroom-cli/output.h"
+#include "core/plan/plan_json.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <exception>
+#include <iostream>
+#include <map>
+#include <new>
+
+namespace headroom::cli {
+
+namespace {
+
+constexpr const char *exitStatuses = R"(Exit status:
+  0  done
+  1  --check was given and a plan does not fit some GPU that it names
+  2  bad input; standard error says in which file, where, what is wrong and how to mend it
+  3  standard output could not be written)";
+
+constexpr const char *examples = R"(Examples:
+  headroom-cli estimate plan.headroom.json
+  headroom-cli estimate plan.headroom.json --set batch.micro_batch=4 --gpu nvidia-h100-sxm-80gb --check
+  headroom-cli estimate --jsonl plans.jsonl > estimates.jsonl
+  headroom-cli report plan.headroom.json --as markdown > report.md
+  headroom-cli gpus --json
+)";
+
+constexpr const char *estimateExamples = R"(Examples:
+  headroom-cli estimate plan.headroom.json                       a table for people
+  headroom-cli estimate plan.headroom.json --json                the same as one JSON document
+  headroom-cli estimate a.headroom.json b.headroom.json --check  exit status 1 if one does not fit
+  headroom-cli estimate plan.headroom.json --set method.kind=lora --set method.rank=64
+  headroom-cli estimate plan.headroom.json --set 'gpus=["nvidia-rtx-4090-24gb"]'
+  headroom-cli estimate --jsonl plans.jsonl                      one plan a line in, one estimate a line out
+  make-plans | headroom-cli estimate --jsonl -                   the same from standard input, as lines arrive
+
+With --jsonl a line that cannot be answered is answered with {"error": {"line", "where", "what", "hint"}}, and blank
+lines are skipped.)";
+
+void addUnitOption(CLI::App &command, ByteUnit &unit)
+{
+    static const std::map<std::string, ByteUnit> units = {{"GiB", ByteUnit::Binary}, {"GB", ByteUnit::Decimal}};
+    command.add_option("--unit", unit, "Write sizes in powers of two (GiB, the default) or of ten (GB)")
+        ->transform(CLI::CheckedTransformer(units, CLI::ignore_case).description(""))
+        ->type_name("GiB|GB")
+        ->default_str("");
+}
+
+/// Returns the option for the files, so that a command can say when it may be left out.
+CLI::Option *addPlanOptions(CLI::App &command, PlanArguments &plans)
+{
+    command.add_option("--set", plans.settings, "Set a field by its path, before anything is worked out; may be repeated")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
+    command.add_option("--gpu", plans.gpus, "Add a GPU by its id (headroom-cli gpus lists them); may be repeated")
+        ->type_name("ID")
+        ->allow_extra_args(false);
+    addUnitOption(command, plans.unit);
+    return command.add_option("PLAN", plans.files, "Plan files (*.headroom.json); - reads one from standard input")->type_name("");
+}
+
+int runCommandLine(int argc, char **argv)
+{
+    CLI::App app("Plans the GPU memory of an LLM training run: what each part takes, when, and whether it fits.", "headroom-cli");
+    app.set_version_flag("--version", fmt::format("headroom-cli {} (plan format {})", HEADROOM_VERSION, planFormat),
+                         "Print the version and exit");
+    app.set_help_flag("-h,--help", "Print this help and exit");
+    app.require_subcommand(1);
+    app.footer(fmt::format("{}\n{}\n\n'headroom-cli COMMAND --help' says more about a command.", examples, exitStatuses));
+    int status = Success;
+
+    EstimateArguments estimateArguments;
+    CLI::App *estimateCommand = app.add_subcommand("estimate", "Estimate the memory of plans and say whether they fit");
+    CLI::Option *planFiles = addPlanOptions(*estimateCommand, estimateArguments.plans);
+    CLI::Option *lines = estimateCommand
+                             ->add_option("--jsonl", estimateArguments.linesFile,
+                                          "Read plans from FILE (-: standard input), one a line, and answer each with a line of JSON")
+                             ->type_name("FILE");
+    lines->excludes(planFiles);
+    estimateCommand->add_flag("--json", estimateArguments.json, "Print JSON: an estimate for one plan, an array for several");
+    estimateCommand->add_flag("--check", estimateArguments.check, "Exit with status 1 if a plan does not fit some GPU that it names");
+    estimateCommand->footer(fmt::format("{}\n\n{}", estimateExamples, exitStatuses));
+    estimateCommand->callback([&] {
+        if (estimateArguments.plans.files.empty() && estimateArguments.linesFile.empty())
+            throw CLI::RequiredError("PLAN or --jsonl FILE");
+        status = runEstimate(estimateArguments);
+    });
+
+    ReportArguments reportArguments;
+    CLI::App *reportCommand = app.add_subcommand("report", "Write a report on plans for people who do not have Headroom");
+    addPlanOptions(*reportCommand, reportArguments.plans)->required();
+    reportCommand->add_option("--as", reportArguments.format, "The report's format (markdown is the default)")
+        ->check(CLI::IsMember({"markdown", "csv", "json"}).description(""))
+        ->type_name("markdown|csv|json")
+        ->default_str("");
+    reportCommand->footer(fmt::format("Examples:\n"
+                                      "  headroom-cli report plan.headroom.json > report.md\n"
+                                      "  headroom-cli report a.headroom.json b.headroom.json --as csv > figures.csv\n\n"
+                                      "PDF and pictures: headroom --export report.pdf plan.headroom.json (needs no display).\n\n{}",
+                                      exitStatuses));
+    reportCommand->callback([&] { status = runReport(reportArguments); });
+
+    bool presetsAsJson = false;
+    CLI::App *presetsCommand = app.add_subcommand("presets", "List the models that Headroom knows");
+    presetsCommand->add_flag("--json", presetsAsJson, "Print one JSON array");
+    presetsCommand->callback([&] { status = runPresets(presetsAsJson); });
+
+    bool gpusAsJson = false;
+    ByteUnit gpusUnit = ByteUnit::Binary;
+    CLI::App *gpusCommand = app.add_subcommand("gpus", "List the GPUs that Headroom knows");
+    gpusCommand->add_flag("--json", gpusAsJson, "Print one JSON array");
+    addUnitOption(*gpusCommand, gpusUnit);
+    gpusCommand->callback([&] { status = runGpus(gpusAsJson, gpusUnit); });
+
+    std::string sequences;
+    bool replayAsJson = true;
+    CLI::App *replayCommand = app.add_subcommand("replay-allocator", "Replay sequences of allocations on PyTorch's caching allocator");
+    replayCommand
+        ->add_option("--jsonl", sequences, "Read sequences from FILE (-: standard input), one a line, and answer each with a line of JSON")
+        ->type_name("FILE")
+        ->required();
+    replayCommand->add_flag("--json", replayAsJson, "Print JSON (the answers always are)");
+    replayCommand->footer("A sequence is {\"config\": {...}, \"events\": [[1, id, bytes, stream], [-1, id], ...]}; its answer is\n"
+                          "{\"after\": [[allocated, reserved], ...], \"peak_allocated\", \"peak_reserved\", \"out_of_memory\"}.");
+    replayCommand->callback([&] { status = runReplayAllocator(sequences); });
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        // Help and version are "errors" of CLI11 too, with exit code 0. All real ones are bad input to a shell.
+        return app.exit(error, std::cout, std::cerr) == 0 ? Success : BadInput;
+    }
+    return status;
+}
+
+} // namespace
+
+} // namespace headroom::cli
+
+int main(int argc, char **argv)
+{
+    using namespace headroom::cli;
+    try {
+        return runCommandLine(argc, argv);
+    } catch (const std::bad_alloc &) {
+        complain("this takes more memory than there is; make the model or the batch smaller");
+    } catch (const std::exception &error) {
+        complain(fmt::format("this could not be worked out ({}); check the plan's sizes", error.what()));
+    }
+    return BadInput;
+}

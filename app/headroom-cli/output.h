@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headroom::cli {
+
+/// What the program tells the shell.
+enum ExitStatus : int {
+    Success = 0,
+    DoesNotFit = 1,   ///< --check was given and a plan does not fit some named GPU
+    BadInput = 2,     ///< the command line or a file is wrong; standard error says where and how to mend it
+    OutputFailed = 3, ///< standard output could not be written
+};
+
+/// Standard output, unbuffered: what is written is out when write() returns, so that a reader at the other end of a pipe
+/// has each answer as soon as it is known.
+class Output
+{
+public:
+    /// SIGPIPE would end the program without a word; here a closed pipe is an error of write() like any other.
+    Output();
+
+    /// False where it could not be written; then and ever after.
+    bool write(std::string_view text);
+    bool ok() const { return m_error == 0; }
+
+    /// The status to exit with: `status` where all could be written. Says on standard error what went wrong, but for a reader
+    /// that closed the pipe because it has seen enough (`| head`).
+    int finish(int status) const;
+
+private:
+    int m_error = 0; ///< errno
+};
+
+/// A line on standard error, with the program's name before it.
+void complain(std::string_view text);
+
+} // namespace headroom::cli

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/estimate/estimate.h"
+#include "core/units/bytes.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headroom::cli {
+
+/// What every command that takes plans understands.
+struct PlanArguments {
+    std::vector<std::string> files;    ///< PLAN...; "-": standard input
+    std::vector<std::string> settings; ///< --set PATH=VALUE
+    std::vector<std::string> gpus;     ///< --gpu ID
+    ByteUnit unit = ByteUnit::Binary;  ///< --unit
+};
+
+/// The plan that a file and the command line give together.
+Result<TrainingPlan> readPlanArgument(const std::string &file, const PlanArguments &arguments);
+
+/// Carries out --set and --gpu. An Issue where one is wrong; the plan may then be half changed.
+std::optional<Issue> applyArguments(TrainingPlan &plan, const PlanArguments &arguments);
+
+/// Checks --set and --gpu by themselves, so that a slip in them is said once and not for every plan.
+std::optional<Issue> checkArguments(const PlanArguments &arguments);
+
+using EstimatePointer = std::shared_ptr<const Estimate>;
+
+/// The estimates of all plans. Where some are wrong all of those are complained of on standard error, and nullopt comes back.
+std::optional<std::vector<EstimatePointer>> estimateArguments(const PlanArguments &arguments);
+
+/// What is wrong with the plan as a whole, or its estimate.
+Result<EstimatePointer> estimateChecked(const TrainingPlan &plan);
+
+} // namespace headroom::cli
