@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/charts/chart_theme.h"
+#include "ui/charts/memory_chart.h"
+#include "ui/charts/memory_stack.h"
+
+#include <qcustomplot.h>
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace headroom {
+
+class DisplaySettings;
+
+/// Draws the bars of a MemoryChart within the plot's axes (y: GiB or GB), and remembers where.
+class MemoryBars : public QCPLayerable
+{
+    Q_OBJECT
+public:
+    MemoryBars(QCustomPlot *plot, const DisplaySettings *settings);
+
+    void setTheme(const ChartTheme &theme) { m_theme = theme; }
+    void setEmphasised(std::optional<Component> component) { m_emphasised = component; }
+    /// `bars` outlive the drawing; of them `count` from `first` on are drawn (scrolling).
+    void setBars(std::span<const MemoryBar> bars, std::size_t first, std::size_t count);
+
+    const std::vector<BarShape> &shapes() const { return m_shapes; }
+    /// The bar at x, whatever the height.
+    std::optional<std::size_t> barAt(double x) const;
+
+    /// Pixels above the highest outline that the GPU's names take, for a chart this wide.
+    double titleHeight(double plotWidth) const;
+    /// Pixels below the axis for verdict and total.
+    double footerHeight() const;
+    /// Below this width a bar cannot be read.
+    double minimumSlotWidth() const;
+
+protected:
+    void draw(QCPPainter *painter) override;
+    void applyDefaultAntialiasingHint(QCPPainter *painter) const override;
+
+private:
+    struct Slot; // where things of one bar stand
+    struct Segment {
+        BarShape::Kind kind = BarShape::Kind::Component;
+        std::optional<Component> component;
+        Bytes bytes;
+        QRectF area;
+    };
+    Slot slotOf(std::size_t bar) const;
+    double slotWidth() const;
+    double pixel(Bytes height) const;
+    QColor fill(Component component, bool ghost) const;
+    QString label(const Segment &segment, bool isShort) const;
+    QStringList titleLines(const MemoryBar &bar, double width) const;
+    std::vector<Segment> segments(const MemoryStack &stack, double left, double width) const;
+    bool wantsLeader(const Segment &segment) const;
+    void measureLeaders();
+
+    void drawBar(QCPPainter *painter, std::size_t index);
+    void drawSegment(QCPPainter *painter, const Segment &segment) const;
+    void drawLeaders(QCPPainter *painter, const std::vector<Segment> &segments, const Slot &slot) const;
+    void drawGhost(QCPPainter *painter, std::size_t index, const Slot &slot, double titleBottom);
+    void drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slot &slot) const;
+    QString footerText(const MemoryBar &bar, int form) const;
+
+    const DisplaySettings *m_settings;
+    ChartTheme m_theme;
+    std::optional<Component> m_emphasised;
+    std::span<const MemoryBar> m_bars;
+    std::size_t m_first = 0, m_count = 0;
+    bool m_hasBaseline = false;
+    double m_leaderWidth = 0; ///< 0: no room, or nothing to say
+    int m_footerForm = 0;     ///< 0: in words ... 2: the number alone
+    std::vector<BarShape> m_shapes;
+};
+
+} // namespace headroom
