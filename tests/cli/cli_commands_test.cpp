@@ -1,0 +1,374 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// headroom-cli as a shell sees it: what it prints, on which stream, and its exit status.
+#include "cli_process.h"
+
+#include <QFile>
+#include <QJsonDocument>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTest>
+
+class CliCommandsTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase();
+    void helpNamesCommandsAndExitStatuses();
+    void everyCommandHasHelp_data();
+    void everyCommandHasHelp();
+    void versionIsPrinted();
+    void badCommandLineIsBadInput_data();
+    void badCommandLineIsBadInput();
+    void estimateForPeople();
+    void estimateAsJson();
+    void severalPlansGiveAnArray();
+    void planFromStandardInput();
+    void unitsAreSwitched();
+    void setChangesThePlan();
+    void gpuIsAddedOnce();
+    void checkSetsTheStatus();
+    void badPlanFileIsBadInput_data();
+    void badPlanFileIsBadInput();
+    void oneBadPlanOfSeveralIsNamed();
+    void presetsAreListed();
+    void gpusAreListed();
+    void reportAsMarkdown();
+    void reportAsCsv();
+    void reportAsJson();
+    void fullDiskIsSaid();
+    void closedPipeEndsQuietly();
+
+private:
+    QString write(const QString &name, const QByteArray &text) const;
+
+    QTemporaryDir m_folder;
+    QString m_plan;
+};
+
+void CliCommandsTest::initTestCase() { m_plan = write("small.headroom.json", smallPlan("small", R"(, "gpus": ["nvidia-rtx-4090-24gb"])")); }
+
+QString CliCommandsTest::write(const QString &name, const QByteArray &text) const
+{
+    QFile file(m_folder.filePath(name));
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size())
+        qFatal("a test file could not be written");
+    return file.fileName();
+}
+
+void CliCommandsTest::helpNamesCommandsAndExitStatuses()
+{
+    for (const char *option : {"--help", "-h"}) {
+        const CliRun run = runCli({option});
+        QCOMPARE(run.status, 0);
+        for (const char *text : {"estimate", "report", "presets", "gpus", "replay-allocator", "Exit status", "Examples"})
+            QVERIFY2(run.output.contains(text), text);
+        QVERIFY(run.error.isEmpty());
+    }
+}
+
+void CliCommandsTest::everyCommandHasHelp_data()
+{
+    QTest::addColumn<QString>("command");
+    QTest::addColumn<QByteArray>("mentions");
+    QTest::newRow("estimate") << "estimate" << QByteArray("--jsonl");
+    QTest::newRow("report") << "report" << QByteArray("--as");
+    QTest::newRow("presets") << "presets" << QByteArray("--json");
+    QTest::newRow("gpus") << "gpus" << QByteArray("--json");
+    QTest::newRow("replay-allocator") << "replay-allocator" << QByteArray("--jsonl");
+}
+
+void CliCommandsTest::everyCommandHasHelp()
+{
+    QFETCH(QString, command);
+    QFETCH(QByteArray, mentions);
+    const CliRun run = runCli({command, "--help"});
+    QCOMPARE(run.status, 0);
+    QVERIFY(run.output.contains(mentions));
+}
+
+void CliCommandsTest::versionIsPrinted()
+{
+    const CliRun run = runCli({"--version"});
+    QCOMPARE(run.status, 0);
+    QCOMPARE(run.output, QByteArray("headroom-cli " HEADROOM_VERSION " (plan format 1)\n"));
+}
+
+void CliCommandsTest::badCommandLineIsBadInput_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::newRow("nothing") << QStringList{};
+    QTest::newRow("unknown command") << QStringList{"guess"};
+    QTest::newRow("unknown option") << QStringList{"gpus", "--colour"};
+    QTest::newRow("estimate of nothing") << QStringList{"estimate"};
+    QTest::newRow("report of nothing") << QStringList{"report"};
+    QTest::newRow("plans and lines") << QStringList{"estimate", m_plan, "--jsonl", "-"};
+    QTest::newRow("unknown format") << QStringList{"report", m_plan, "--as", "html"};
+    QTest::newRow("unknown unit") << QStringList{"estimate", m_plan, "--unit", "bits"};
+    QTest::newRow("set without a value") << QStringList{"estimate", m_plan, "--set", "batch.micro_batch"};
+    QTest::newRow("set without a path") << QStringList{"estimate", m_plan, "--set", "=4"};
+    QTest::newRow("set of an unknown field") << QStringList{"estimate", m_plan, "--set", "batch.micro_bach=4"};
+    QTest::newRow("set out of range") << QStringList{"estimate", m_plan, "--set", "batch.micro_batch=0"};
+    QTest::newRow("unknown GPU") << QStringList{"estimate", m_plan, "--gpu", "nvidia-rtx-9999"};
+}
+
+void CliCommandsTest::badCommandLineIsBadInput()
+{
+    QFETCH(QStringList, arguments);
+    const CliRun run = runCli(arguments);
+    QCOMPARE(run.status, 2);
+    QVERIFY2(!run.error.isEmpty(), "nothing is said on standard error");
+    QVERIFY(run.output.isEmpty());
+}
+
+void CliCommandsTest::estimateForPeople()
+{
+    const CliRun run = runCli({"estimate", m_plan});
+    QCOMPARE(run.status, 0);
+    QVERIFY(run.output.startsWith("small\n"));
+    for (const char *text : {"Fits on RTX 4090 24 GB: ", "weights", "gradients", "optimizer", "activations", "temporary", "allocated",
+                             "reserved", "device", "load", "forward", "loss", "backward", "idle", "GiB"})
+        QVERIFY2(run.output.contains(text), text);
+    QVERIFY(run.error.isEmpty());
+}
+
+void CliCommandsTest::estimateAsJson()
+{
+    const CliRun run = runCli({"estimate", m_plan, "--json"});
+    QCOMPARE(run.status, 0);
+    const QJsonObject estimate = run.object();
+    QCOMPARE(estimate["headroom_estimate"].toInt(), 1);
+    QCOMPARE(estimate["name"].toString(), QString("small"));
+    for (const char *step : {"peak", "first_step"}) {
+        const QJsonObject peak = estimate[step].toObject();
+        qint64 sum = 0;
+        for (const QJsonValue part : peak["components"].toObject())
+            sum += part.toInteger();
+        QVERIFY(sum > 0);
+        QCOMPARE(sum, peak["allocated"].toInteger());
+        QVERIFY(peak["reserved"].toInteger() >= sum);
+        QVERIFY(peak["device"].toInteger() >= peak["reserved"].toInteger());
+    }
+    QStringList phases;
+    for (const QJsonValue phase : estimate["phases"].toArray())
+        phases += phase.toObject()["name"].toString();
+    QCOMPARE(phases, (QStringList{"load", "forward", "loss", "backward", "optimizer", "idle"}));
+    const QJsonObject gpu = estimate["gpus"].toArray()[0].toObject();
+    QCOMPARE(gpu["id"].toString(), QString("nvidia-rtx-4090-24gb"));
+    QCOMPARE(gpu["fits"].toBool(), true);
+    for (const char *key : {"parameters", "steady", "saved_activations", "host", "band", "notes"})
+        QVERIFY2(estimate.contains(key), key);
+}
+
+void CliCommandsTest::severalPlansGiveAnArray()
+{
+    const QString other = write("other.headroom.json", smallPlan("other"));
+    const CliRun run = runCli({"estimate", m_plan, other, "--json"});
+    QCOMPARE(run.status, 0);
+    QCOMPARE(run.array().size(), 2);
+    QCOMPARE(run.array()[1].toObject()["name"].toString(), QString("other"));
+    const CliRun text = runCli({"estimate", m_plan, other});
+    QVERIFY(text.output.contains("\nother\n"));
+}
+
+void CliCommandsTest::planFromStandardInput()
+{
+    const CliRun run = runCli({"estimate", "-", "--json"}, smallPlan("piped"));
+    QCOMPARE(run.status, 0);
+    QCOMPARE(run.object()["name"].toString(), QString("piped"));
+    const CliRun bad = runCli({"estimate", "-"}, "{");
+    QCOMPARE(bad.status, 2);
+    QVERIFY2(bad.error.contains("standard input"), bad.error.constData());
+}
+
+void CliCommandsTest::unitsAreSwitched()
+{
+    const CliRun run = runCli({"estimate", m_plan, "--unit", "gb"});
+    QCOMPARE(run.status, 0);
+    QVERIFY(run.output.contains(" GB"));
+    QVERIFY(!run.output.contains("iB"));
+}
+
+void CliCommandsTest::setChangesThePlan()
+{
+    const auto saved = [this](const QStringList &settings) {
+        QStringList arguments{"estimate", m_plan, "--json"};
+        for (const QString &setting : settings)
+            arguments << "--set" << setting;
+        return runCli(arguments).object();
+    };
+    const QJsonObject before = saved({});
+    const QJsonObject after = saved({"batch.micro_batch=4", "name=four", R"(gpus=[])"});
+    QCOMPARE(after["name"].toString(), QString("four"));
+    QVERIFY(after["saved_activations"].toInteger() > before["saved_activations"].toInteger());
+    QVERIFY(after["gpus"].toArray().isEmpty());
+}
+
+void CliCommandsTest::gpuIsAddedOnce()
+{
+    const CliRun run = runCli({"estimate", "--gpu", "nvidia-rtx-4090-24gb", "--gpu", "nvidia-a100-sxm-80gb", m_plan, "--json"});
+    QVERIFY2(run.status == 0, run.error.constData());
+    const QJsonArray gpus = run.object()["gpus"].toArray();
+    QCOMPARE(gpus.size(), 2);
+    QCOMPARE(gpus[1].toObject()["id"].toString(), QString("nvidia-a100-sxm-80gb"));
+}
+
+void CliCommandsTest::checkSetsTheStatus()
+{
+    QCOMPARE(runCli({"estimate", m_plan, "--check"}).status, 0);
+    const QString large =
+        write("large.headroom.json", R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "gpus": ["nvidia-rtx-4090-24gb"]})");
+    const CliRun checked = runCli({"estimate", large, "--check"});
+    QCOMPARE(checked.status, 1);
+    QVERIFY2(checked.output.contains("Does not fit on RTX 4090 24 GB: short by "), checked.output.constData());
+    QCOMPARE(runCli({"estimate", large}).status, 0);
+    QCOMPARE(runCli({"estimate", large, m_plan, "--check", "--json"}).status, 1);
+}
+
+void CliCommandsTest::badPlanFileIsBadInput_data()
+{
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QByteArray>("mentions");
+    QTest::newRow("not there") << m_folder.filePath("no.headroom.json") << QByteArray("no.headroom.json");
+    QTest::newRow("a folder") << m_folder.path() << m_folder.path().toUtf8();
+    QTest::newRow("empty") << write("empty.headroom.json", "") << QByteArray("empty.headroom.json");
+    QTest::newRow("not JSON") << write("no-json.headroom.json", "hello") << QByteArray("no-json.headroom.json");
+    QTest::newRow("unknown key") << write("key.headroom.json", "{\n  \"headroom_plan\": 1,\n  \"colour\": 1\n}")
+                                 << QByteArray("key.headroom.json:3: colour");
+    QTest::newRow("wrong type") << write("type.headroom.json", R"({"headroom_plan": 1, "batch": {"micro_batch": "4"}})")
+                                << QByteArray("batch.micro_batch");
+    QTest::newRow("contradiction") << write("ranks.headroom.json", R"({"headroom_plan": 1, "parallel": {"data": 8}})")
+                                   << QByteArray("ranks.headroom.json");
+}
+
+void CliCommandsTest::badPlanFileIsBadInput()
+{
+    QFETCH(QString, file);
+    QFETCH(QByteArray, mentions);
+    for (const QStringList &command : {QStringList{"estimate"}, QStringList{"estimate", "--json"}, QStringList{"report"}}) {
+        const CliRun run = runCli(command + QStringList{file});
+        QCOMPARE(run.status, 2);
+        QVERIFY2(run.error.contains(mentions), run.error.constData());
+        QVERIFY2(run.error.trimmed().endsWith(')'), "the message ends without a hint");
+        QVERIFY(run.output.isEmpty());
+    }
+}
+
+void CliCommandsTest::oneBadPlanOfSeveralIsNamed()
+{
+    const QString bad = write("bad.headroom.json", "{");
+    const QString worse = write("worse.headroom.json", "}");
+    const CliRun run = runCli({"estimate", m_plan, bad, worse});
+    QCOMPARE(run.status, 2);
+    QVERIFY(run.error.contains("bad.headroom.json"));
+    QVERIFY(run.error.contains("worse.headroom.json"));
+    QVERIFY(run.output.isEmpty());
+}
+
+void CliCommandsTest::presetsAreListed()
+{
+    const QJsonArray presets = runCli({"presets", "--json"}).array();
+    QVERIFY(presets.size() > 20);
+    int supported = 0;
+    for (const QJsonValue value : presets) {
+        const QJsonObject preset = value.toObject();
+        QVERIFY(!preset["id"].toString().isEmpty());
+        QVERIFY(preset.contains("parameters"));
+        QVERIFY(preset["supported"].isBool());
+        supported += preset["supported"].toBool() ? 1 : 0;
+        QCOMPARE(preset["reason"].toString().isEmpty(), preset["supported"].toBool());
+    }
+    QVERIFY(supported > 10);
+    const CliRun text = runCli({"presets"});
+    QCOMPARE(text.status, 0);
+    QVERIFY(text.output.contains("Qwen/Qwen3-8B"));
+}
+
+void CliCommandsTest::gpusAreListed()
+{
+    const QJsonArray gpus = runCli({"gpus", "--json"}).array();
+    QVERIFY(gpus.size() > 20);
+    for (const QJsonValue value : gpus) {
+        const QJsonObject gpu = value.toObject();
+        QVERIFY(!gpu["id"].toString().isEmpty());
+        QVERIFY(!gpu["name"].toString().isEmpty());
+        QVERIFY(gpu["capacity"].toInteger() > 1'000'000'000);
+        QVERIFY(gpu["compute_capability"].isNull() || gpu["compute_capability"].toString().contains('.'));
+    }
+    const CliRun text = runCli({"gpus"});
+    QCOMPARE(text.status, 0);
+    QVERIFY(text.output.contains("nvidia-rtx-4090-24gb"));
+}
+
+void CliCommandsTest::reportAsMarkdown()
+{
+    const QString piped = write("pipes.headroom.json", smallPlan("a|b *c*"));
+    const CliRun run = runCli({"report", piped});
+    QCOMPARE(run.status, 0);
+    QVERIFY2(run.output.startsWith("# a\\|b \\*c\\*\n"), run.output.left(80).constData());
+    for (const char *heading : {"## What is planned", "## Does it fit?", "## Where the memory goes", "## Through the step", "## Breakdown",
+                                "## Notes and assumptions", "## How to reproduce"})
+        QVERIFY2(run.output.contains(heading), heading);
+    // Every row of a table has as many cells as its heading: pipes inside cells are escaped.
+    int columns = 0;
+    const QList<QByteArray> lines = run.output.split('\n');
+    for (QByteArray line : lines) {
+        if (!line.startsWith('|')) {
+            columns = 0;
+            continue;
+        }
+        line.replace("\\|", "");
+        if (columns == 0)
+            columns = static_cast<int>(line.count('|'));
+        QCOMPARE(line.count('|'), columns);
+    }
+}
+
+void CliCommandsTest::reportAsCsv()
+{
+    const QString quoted = write("quoted.headroom.json", smallPlan(R"(one, \"two\")"));
+    const CliRun run = runCli({"report", m_plan, quoted, "--as", "csv"});
+    QCOMPARE(run.status, 0);
+    const QList<QByteArray> rows = run.output.split('\n');
+    QCOMPARE(rows[0], QByteArray("plan,step,figure,bytes\r"));
+    QVERIFY(run.output.contains("\r\nsmall,later,peak.allocated,"));
+    QVERIFY(run.output.contains("\r\nsmall,,gpus.nvidia-rtx-4090-24gb.headroom,"));
+    QVERIFY(run.output.contains("\r\n\"one, \"\"two\"\"\",first,peak.components.weights,"));
+}
+
+void CliCommandsTest::reportAsJson()
+{
+    const QJsonObject one = runCli({"report", m_plan, "--as", "json"}).object();
+    QCOMPARE(one["plan"].toObject()["headroom_plan"].toInt(), 1);
+    QCOMPARE(one["estimate"].toObject(), runCli({"estimate", m_plan, "--json"}).object());
+    // The plan in it is a plan: it gives the same estimate.
+    const CliRun again = runCli({"estimate", "-", "--json"}, QJsonDocument(one["plan"].toObject()).toJson());
+    QCOMPARE(again.object(), one["estimate"].toObject());
+    QCOMPARE(runCli({"report", m_plan, m_plan, "--as", "json"}).array().size(), 2);
+}
+
+void CliCommandsTest::fullDiskIsSaid()
+{
+    if (!QFile::exists("/dev/full"))
+        QSKIP("needs /dev/full");
+    QProcess process;
+    process.setStandardOutputFile("/dev/full");
+    process.start(QStringLiteral(HEADROOM_CLI), {"gpus"});
+    QVERIFY(process.waitForFinished());
+    QCOMPARE(process.exitCode(), 3);
+    QVERIFY(process.readAllStandardError().contains("cannot write to standard output"));
+}
+
+void CliCommandsTest::closedPipeEndsQuietly()
+{
+    // The reader is gone before the first byte is written: the shell waits for it.
+    QProcess process;
+    process.start("/bin/sh", {"-c", "{ sleep 1; \"$0\" presets; echo status $? >&2; } | true", QStringLiteral(HEADROOM_CLI)});
+    QVERIFY(process.waitForFinished());
+    QCOMPARE(process.readAllStandardError(), QByteArray("status 3\n"));
+}
+
+QTEST_GUILESS_MAIN(CliCommandsTest)
+#include "cli_commands_test.moc"
