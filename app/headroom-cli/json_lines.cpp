@@ -176,9 +176,9 @@ std::string errorLine(const Issue &issue)
 {
     nlohmann::ordered_json error;
     error["line"] = issue.line;
-    error["where"] = issue.where;
-    error["what"] = issue.what;
-    error["hint"] = issue.hint;
+    error["where"] = shortened(issue.where);
+    error["what"] = shortened(issue.what);
+    error["hint"] = shortened(issue.hint);
     // What is wrong may quote the line, and the line may be no UTF-8: such bytes are replaced.
     return nlohmann::ordered_json{{"error", std::move(error)}}.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -38,8 +38,17 @@ int Output::finish(int status) const
 
 void complain(std::string_view text)
 {
-    const std::string line = fmt::format("headroom-cli: {}\n", text);
+    const std::string line = fmt::format("headroom-cli: {}\n", shortened(text, 4000));
     std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::string shortened(std::string_view text, std::size_t bytes)
+{
+    if (text.size() <= bytes)
+        return std::string(text);
+    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80)
+        --bytes;
+    return fmt::format("{}...", text.substr(0, bytes));
 }
 
 } // namespace headroom::cli

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -37,5 +38,9 @@ private:
 
 /// A line on standard error, with the program's name before it.
 void complain(std::string_view text);
+
+/// The text, or its beginning and "..." where it is longer than `bytes`: errors quote what they complain of, and a key or a
+/// name may be megabytes long. No character of UTF-8 is cut.
+std::string shortened(std::string_view text, std::size_t bytes = 400);
 
 } // namespace headroom::cli
