@@ -371,4 +371,4 @@ void CliCommandsTest::closedPipeEndsQuietly()
 }
 
 QTEST_GUILESS_MAIN(CliCommandsTest)
-#include "cli_commands_test.moc"
+#include "test_cli_commands.moc"

@@ -270,4 +270,4 @@ void CliJsonLinesTest::brokenSequenceIsAnswered()
 }
 
 QTEST_GUILESS_MAIN(CliJsonLinesTest)
-#include "cli_json_lines_test.moc"
+#include "test_cli_json_lines.moc"
