@@ -27,34 +27,42 @@ enum class FieldType : std::uint8_t { Boolean, Integer, Real, Choice, Text, Text
 enum class FieldGroup : std::uint8_t { Plan, Model, Method, Batch, Precision, Optimizer, Saving, Parallelism, Runtime, Gpus };
 
 /// The components that a field can move: bits of a mask.
-enum Moves : std::uint8_t { MovesNothing = 0, MovesWeights = 1, MovesGradients = 2, MovesOptimizer = 4, MovesActivations = 8, MovesTemporary = 16 };
+enum Moves : std::uint8_t {
+    MovesNothing = 0,
+    MovesWeights = 1,
+    MovesGradients = 2,
+    MovesOptimizer = 4,
+    MovesActivations = 8,
+    MovesTemporary = 16
+};
 
 struct FieldChoice {
-    std::string_view value;     ///< as in the file: "bf16-autocast"
-    std::string_view label;     ///< for people: "bf16, autocast over fp32 weights"
-    std::string_view tip;       ///< one sentence; may be empty
-    std::string_view refused;   ///< why this version's engine does not execute it yet; empty: it does
+    std::string_view value;   ///< as in the file: "bf16-autocast"
+    std::string_view label;   ///< for people: "bf16, autocast over fp32 weights"
+    std::string_view tip;     ///< one sentence; may be empty
+    std::string_view refused; ///< why this version's engine does not execute it yet; empty: it does
 };
 
 /// One field of the plan: what the form, the command line, validation and undo texts are made from.
 struct Field {
-    std::string_view path;      ///< "batch.micro_batch"
+    std::string_view path; ///< "batch.micro_batch"
     FieldGroup group;
     FieldType type;
-    std::string_view label;     ///< "Micro-batch"
-    std::string_view tip;       ///< which component it moves and why, one or two sentences
-    std::string_view unit;      ///< "tokens", "steps"; may be empty
-    std::uint8_t moves;         ///< Moves
-    double minimum = 0, maximum = 0;    ///< of numbers, both inclusive
-    bool logarithmic = false;   ///< a slider over powers of two
+    std::string_view label;          ///< "Micro-batch"
+    std::string_view tip;            ///< which component it moves and why, one or two sentences
+    std::string_view unit;           ///< "tokens", "steps"; may be empty
+    std::uint8_t moves;              ///< Moves
+    double minimum = 0, maximum = 0; ///< of numbers, both inclusive
+    bool logarithmic = false;        ///< a slider over powers of two
     bool nullable = false;
-    bool advanced = false;      ///< folded away in the form
+    bool advanced = false; ///< folded away in the form
     std::span<const FieldChoice> choices;
     FieldValue (*get)(const TrainingPlan &);
     /// Sets a value of the right type (an integer may stand for a real); range and choices are checked by setField().
     void (*set)(TrainingPlan &, const FieldValue &);
     /// Why the field has no effect in this plan ("one GPU: nothing to shard"), or empty. May be null: always applies.
     std::string (*inapplicable)(const TrainingPlan &);
+    std::string_view nullLabel; ///< for people, where the value is null: "from recipe"
 };
 
 /// Every field in the order of the file format, model.* and selective excepted (those are not scalars; see plan_json.h).
@@ -79,10 +87,10 @@ std::vector<Issue> validate(const TrainingPlan &plan);
 /// Bytes per trainable parameter and dtypes that a recipe and its overrides come to, per the format's table.
 struct ResolvedPrecision {
     DType weights;
-    std::optional<DType> gradients;     ///< unset: each parameter's own dtype
-    std::optional<DType> master;        ///< unset: no master copy
-    std::optional<DType> moments;       ///< unset: each parameter's own dtype
-    std::optional<DType> autocast;      ///< unset: no autocast
+    std::optional<DType> gradients; ///< unset: each parameter's own dtype
+    std::optional<DType> master;    ///< unset: no master copy
+    std::optional<DType> moments;   ///< unset: each parameter's own dtype
+    std::optional<DType> autocast;  ///< unset: no autocast
 };
 ResolvedPrecision resolvePrecision(const Precision &precision);
 

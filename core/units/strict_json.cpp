@@ -224,37 +224,79 @@ private:
     std::optional<Issue> m_issue;
 };
 
-void append(std::string &out, const JsonValue &value)
+/// Writes values one after the other into a text.
+class Writer
 {
-    if (value.isNull()) {
-        out += "null";
-    } else if (const bool *boolean = value.boolean()) {
-        out += *boolean ? "true" : "false";
-    } else if (const auto *whole = std::get_if<std::int64_t>(&value.data)) {
-        out += std::to_string(*whole);
-    } else if (const auto *real = std::get_if<double>(&value.data)) {
-        out += nlohmann::json(*real).dump();
-    } else if (const std::string *string = value.string()) {
-        out += quoteJson(*string);
-    } else if (const auto *array = value.array()) {
-        out += '[';
-        for (const JsonValue &element : *array) {
-            if (&element != &array->front())
-                out += ',';
-            append(out, element);
-        }
-        out += ']';
-    } else if (const auto *object = value.object()) {
-        out += '{';
-        for (const JsonMember &member : *object) {
-            if (&member != &object->front())
-                out += ',';
-            out += quoteJson(member.key) + ':';
-            append(out, member.value);
-        }
-        out += '}';
+public:
+    explicit Writer(int indent)
+        : m_indent(indent)
+    {}
+
+    void write(const JsonValue &value, int level = 0)
+    {
+        if (value.isNull())
+            m_out += "null";
+        else if (const bool *boolean = value.boolean())
+            m_out += *boolean ? "true" : "false";
+        else if (const auto *whole = std::get_if<std::int64_t>(&value.data))
+            m_out += std::to_string(*whole);
+        else if (const auto *real = std::get_if<double>(&value.data))
+            m_out += nlohmann::json(*real).dump();
+        else if (const std::string *string = value.string())
+            m_out += quoteJson(*string);
+        else if (const auto *array = value.array())
+            writeArray(*array, level);
+        else
+            writeObject(*value.object(), level);
     }
-}
+
+    std::string take() { return std::move(m_out); }
+
+private:
+    void writeArray(const JsonValue::Array &array, int level)
+    {
+        const bool inLine =
+            m_indent == 0 || std::all_of(array.begin(), array.end(), [](const JsonValue &element) { return element.data.index() <= 4; });
+        m_out += '[';
+        for (const JsonValue &element : array) {
+            if (&element != &array.front())
+                m_out += inLine && m_indent > 0 ? ", " : ",";
+            if (!inLine)
+                newLine(level + 1);
+            write(element, level + 1);
+        }
+        if (!inLine)
+            newLine(level);
+        m_out += ']';
+    }
+
+    void writeObject(const JsonValue::Object &object, int level)
+    {
+        m_out += '{';
+        for (const JsonMember &member : object) {
+            if (&member != &object.front())
+                m_out += ',';
+            newLine(level + 1);
+            m_out += quoteJson(member.key);
+            m_out += m_indent > 0 ? ": " : ":";
+            write(member.value, level + 1);
+        }
+        if (!object.empty())
+            newLine(level);
+        m_out += '}';
+    }
+
+    void newLine(int level)
+    {
+        if (m_indent == 0)
+            return;
+        m_out += '\n';
+        m_out.append(static_cast<std::size_t>(level * m_indent), ' ');
+    }
+
+    int m_indent;
+    std::string m_out;
+};
 
 } // namespace
 
@@ -319,11 +361,11 @@ Result<JsonValue> parseJson(std::string_view text, std::string_view where, const
     return std::move(builder.root());
 }
 
-std::string writeJson(const JsonValue &value)
+std::string writeJson(const JsonValue &value, int indent)
 {
-    std::string out;
-    append(out, value);
-    return out;
+    Writer writer(indent);
+    writer.write(value);
+    return writer.take();
 }
 
 std::string quoteJson(std::string_view text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }

@@ -22,7 +22,7 @@ struct JsonValue {
     using Object = std::vector<JsonMember>;
 
     /// Whole numbers of 64 bits are std::int64_t; every other number is a double (4.0 and 1e30 too).
-    std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> data = nullptr;
+    std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> data;
     int line = 0; ///< 1-based
 
     bool isNull() const { return std::holds_alternative<std::nullptr_t>(data); }
@@ -58,8 +58,9 @@ struct JsonLimits {
 /// and what exceeds the limits are an Issue with the line and, for keys, the path below `where`.
 Result<JsonValue> parseJson(std::string_view text, std::string_view where = {}, const JsonLimits &limits = {});
 
-/// One line, no spaces. Parsing it gives an equal value.
-std::string writeJson(const JsonValue &value);
+/// Parsing the text gives an equal value. `indent` 0: one line, no spaces; above: that many spaces for each level, lists of
+/// plain values in one line.
+std::string writeJson(const JsonValue &value, int indent = 0);
 
 /// A JSON string literal, quotes included; malformed UTF-8 is replaced.
 std::string quoteJson(std::string_view text);

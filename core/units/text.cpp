@@ -106,7 +106,11 @@ std::optional<std::string_view> nearest(std::string_view text, std::span<const s
             bestDistance = distance;
         }
     }
-    return best;
+    if (best || text.size() < 3)
+        return best;
+    const auto begun =
+        std::find_if(candidates.begin(), candidates.end(), [&](std::string_view candidate) { return candidate.starts_with(text); });
+    return begun == candidates.end() ? best : *begun;
 }
 
 std::string orList(std::span<const std::string_view> items)

@@ -16,8 +16,8 @@ bool isValidUtf8(std::string_view text);
 /// characters and malformed UTF-8 replaced by '?'.
 std::string excerpt(std::string_view text, std::size_t most = 60);
 
-/// The candidate that a slip of the keyboard separates from `text` (case aside, at most a third of the letters wrong), or
-/// nothing. The earliest of equally near ones.
+/// The candidate that a slip of the keyboard separates from `text` (case aside, at most a third of the letters wrong), or else
+/// one that `text` begins (three letters at least), or nothing. The earliest of equally near ones.
 std::optional<std::string_view> nearest(std::string_view text, std::span<const std::string_view> candidates);
 
 /// "a, b or c": for hints that list what is allowed.
