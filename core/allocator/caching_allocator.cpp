@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/allocator/caching_allocator.h"
+
+#include "core/allocator/implementation.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace headroom::allocator {
+
+void Implementation::configure(const AllocatorOptions &options)
+{
+    assert(!checkAllocatorOptions(options));
+    m_capacity = static_cast<std::uint64_t>(std::max<std::int64_t>(options.capacity.value, 0));
+    m_hasFraction = options.memoryFraction.has_value();
+    m_allowed = static_cast<std::uint64_t>(options.memoryFraction.value_or(0) * static_cast<double>(m_capacity));
+    m_collectsGarbage = m_hasFraction && options.garbageCollectionThreshold > 0;
+    m_garbageLimit = static_cast<std::uint64_t>(options.garbageCollectionThreshold * static_cast<double>(m_allowed));
+    // Above 2^40 MiB nothing is ever split, as without the option.
+    constexpr std::int64_t mostMib = std::int64_t{1} << 40;
+    m_maxSplitSize = options.maxSplitSizeMb ? static_cast<std::uint64_t>(std::min(*options.maxSplitSizeMb, mostMib)) << 20 : UINT64_MAX;
+    m_expandable = options.expandableSegments;
+    const auto divisions = RoundupDivisions::parse(options.roundupPower2Divisions);
+    m_divisions = divisions ? *divisions : RoundupDivisions();
+
+    m_blocks.clear();
+    for (Pool &pool : m_pools) {
+        pool.free.clear();
+        pool.unmapped.clear();
+    }
+    m_streams.clear();
+    m_nextAddress = 0;
+    m_searches = {};
+    m_allocated = m_reserved = 0;
+    m_retries = 0;
+    m_outOfMemory.reset();
+}
+
+void Implementation::selectStream(std::uint32_t stream)
+{
+    const auto at = std::find(m_streams.begin(), m_streams.end(), stream);
+    m_lastStream = stream;
+    m_lastIndex = static_cast<std::uint32_t>(at - m_streams.begin());
+    if (at == m_streams.end()) {
+        m_streams.push_back(stream);
+        m_pools.resize(std::max(m_pools.size(), m_streams.size() * 2));
+    }
+}
+
+void Implementation::addFree(BlockIndex i)
+{
+    Block &block = m_blocks[i];
+    block.state = Block::State::Free;
+    block.freedAt = m_searches[block.pool % 2];
+    m_pools[block.pool].free.insert(m_blocks.data(), i);
+}
+
+BlockIndex Implementation::takeBestFit(std::uint32_t pool, std::uint64_t size)
+{
+    if (m_collectsGarbage)
+        ++m_searches[pool % 2];
+    FreeBlocks &free = m_pools[pool].free;
+    BlockIndex found = free.bestFit(size);
+    if (found == noBlockIndex)
+        return noBlockIndex;
+    if (m_expandable)
+        found = preferBlocksThatCannotGrow(m_pools[pool], found);
+    // Oversize blocks are kept for oversize requests of about their size.
+    const std::uint64_t foundSize = m_blocks[found].size;
+    if (size < m_maxSplitSize ? foundSize >= m_maxSplitSize : foundSize >= size + largeSegment)
+        return noBlockIndex;
+    free.remove(m_blocks.data(), found);
+    return found;
+}
+
+/// One try to get memory from the device; the block is not in the pool.
+BlockIndex Implementation::takeNewSegment(std::uint32_t pool, std::uint64_t size)
+{
+    const std::uint64_t segment = segmentSize(size);
+    // With expandable segments too, the fraction is checked against a whole segment.
+    if (m_hasFraction && m_reserved + segment > m_allowed)
+        return noBlockIndex;
+    if (m_expandable)
+        return takeByGrowing(pool, size);
+    if (segment > m_capacity - m_reserved)
+        return noBlockIndex;
+    const BlockIndex block = m_blocks.make(m_nextAddress, segment, pool, Block::State::Free);
+    m_nextAddress += segment;
+    m_reserved += segment;
+    return block;
+}
+
+/// What follows when no free block serves: garbage collection, the device, the device after ever larger releases.
+BlockIndex Implementation::takeWithReleases(std::uint32_t pool, std::uint64_t size)
+{
+    if (m_collectsGarbage)
+        collectGarbage();
+    BlockIndex block = takeNewSegment(pool, size);
+    if (block == noBlockIndex && releaseOversize(pool, size))
+        block = takeNewSegment(pool, size);
+    if (block == noBlockIndex) {
+        releaseCache();
+        ++m_retries;
+        block = takeNewSegment(pool, size);
+    }
+    if (block == noBlockIndex)
+        setOutOfMemory(segmentSize(size));
+    return block;
+}
+
+bool Implementation::shouldSplit(std::uint64_t blockSize, std::uint64_t size, bool small) const
+{
+    const std::uint64_t rest = blockSize - size;
+    if (small || m_expandable)
+        return rest >= minBlock;
+    return size < m_maxSplitSize && rest > largestSmall;
+}
+
+void Implementation::setOutOfMemory(std::uint64_t tried)
+{
+    const auto bytes = [](std::uint64_t value) { return Bytes{static_cast<std::int64_t>(value)}; };
+    m_outOfMemory = CachingAllocator::OutOfMemory{bytes(tried), bytes(m_hasFraction ? m_allowed : m_capacity),
+                                                  bytes(m_capacity - m_reserved), bytes(m_allocated), bytes(m_reserved - m_allocated)};
+}
+
+} // namespace headroom::allocator
+
+namespace headroom {
+
+using allocator::BlockIndex;
+using allocator::noBlockIndex;
+
+CachingAllocator::CachingAllocator(const AllocatorOptions &options)
+    : d(std::make_unique<allocator::Implementation>())
+{
+    d->configure(options);
+}
+
+CachingAllocator::~CachingAllocator() = default;
+CachingAllocator::CachingAllocator(CachingAllocator &&) noexcept = default;
+CachingAllocator &CachingAllocator::operator=(CachingAllocator &&) noexcept = default;
+
+void CachingAllocator::reset(const AllocatorOptions &options) { d->configure(options); }
+
+CachingAllocator::Block CachingAllocator::allocate(std::int64_t bytes, std::uint32_t stream)
+{
+    assert(bytes >= 0);
+    if (bytes <= 0)
+        return noBlock;
+    if (static_cast<std::uint64_t>(bytes) >= allocator::tooLarge) {
+        d->setOutOfMemory(static_cast<std::uint64_t>(bytes));
+        return noBlock;
+    }
+    const std::uint64_t size = allocator::roundRequest(static_cast<std::uint64_t>(bytes), d->m_divisions);
+    const bool small = size <= allocator::largestSmall;
+    const std::uint32_t pool = d->poolOf(stream, !small);
+    BlockIndex block = d->takeBestFit(pool, size);
+    if (block == noBlockIndex) {
+        block = d->takeWithReleases(pool, size);
+        if (block == noBlockIndex)
+            return noBlock;
+    }
+    if (d->shouldSplit(d->m_blocks[block].size, size, small))
+        d->addFree(d->m_blocks.splitAt(block, size));
+    d->m_blocks[block].state = allocator::Block::State::InUse;
+    d->m_allocated += d->m_blocks[block].size;
+    return block;
+}
+
+void CachingAllocator::release(Block block)
+{
+    if (block == noBlock)
+        return;
+    allocator::BlockStore &blocks = d->m_blocks;
+    assert(block < blocks.size() && blocks[block].state == allocator::Block::State::InUse);
+    d->m_allocated -= blocks[block].size;
+    const BlockIndex previous = blocks[block].previous;
+    const BlockIndex next = blocks[block].next;
+    if (next != noBlockIndex && blocks[next].state == allocator::Block::State::Free) {
+        d->removeFree(next);
+        blocks.absorbNext(block);
+    }
+    if (previous != noBlockIndex && blocks[previous].state == allocator::Block::State::Free) {
+        d->removeFree(previous);
+        blocks.absorbNext(previous);
+        block = previous;
+    }
+    d->addFree(block);
+}
+
+std::int64_t CachingAllocator::allocated() const { return static_cast<std::int64_t>(d->m_allocated); }
+
+std::int64_t CachingAllocator::reserved() const { return static_cast<std::int64_t>(d->m_reserved); }
+
+std::int64_t CachingAllocator::blockBytes(Block block) const
+{
+    return block == noBlock ? 0 : static_cast<std::int64_t>(d->m_blocks[block].size);
+}
+
+std::int64_t CachingAllocator::retries() const { return d->m_retries; }
+
+const std::optional<CachingAllocator::OutOfMemory> &CachingAllocator::outOfMemory() const { return d->m_outOfMemory; }
+
+} // namespace headroom
