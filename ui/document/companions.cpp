@@ -19,4 +19,6 @@ bool settleCompanions(TrainingPlan &plan, std::string_view path)
     return parallel != before;
 }
 
+bool bringsWhatItNeeds(std::string_view path) { return path == "parallel.data"; }
+
 } // namespace headroom

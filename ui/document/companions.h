@@ -12,4 +12,7 @@ namespace headroom {
 /// GPU and no ZeRO stage. `path` is the field that was just set in `plan`; true: something else was set too.
 bool settleCompanions(TrainingPlan &plan, std::string_view path);
 
+/// Whether a change of this field makes the field itself apply: the form offers it although it has no effect as it stands.
+bool bringsWhatItNeeds(std::string_view path);
+
 } // namespace headroom

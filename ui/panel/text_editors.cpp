@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panel/text_editors.h"
+
+#include <QAction>
+#include <QCompleter>
+#include <QLineEdit>
+#include <QMenu>
+#include <QStyle>
+
+namespace headroom {
+namespace {
+
+const QString allLinear = QStringLiteral("all-linear");
+
+/// Names of the modules of the decoders that Headroom knows, offered in the menu. Others can be typed.
+QStringList knownModules(const Field &field)
+{
+    if (field.path == "method.targets")
+        return {QStringLiteral("q_proj"),    QStringLiteral("k_proj"),  QStringLiteral("v_proj"),   QStringLiteral("o_proj"),
+                QStringLiteral("gate_proj"), QStringLiteral("up_proj"), QStringLiteral("down_proj")};
+    if (field.path == "method.modules_to_save")
+        return {QStringLiteral("embed_tokens"), QStringLiteral("lm_head")};
+    return {};
+}
+
+QStringList toList(const std::vector<std::string> &names)
+{
+    QStringList list;
+    for (const std::string &name : names)
+        list << QString::fromStdString(name);
+    return list;
+}
+
+} // namespace
+
+TextEditor::TextEditor(const Field &field, QWidget *parent)
+    : FieldEditor(field)
+    , m_line(new QLineEdit(parent))
+{
+    QStringList suggestions;
+    for (const FieldChoice &choice : field.choices)
+        suggestions << fromView(choice.value);
+    if (!suggestions.isEmpty())
+        m_line->setCompleter(new QCompleter(suggestions, m_line));
+    if (field.nullable)
+        m_line->setPlaceholderText(QString::fromStdString(displayValue(field, {})));
+    setBox(m_line);
+    connect(m_line, &QLineEdit::editingFinished, this, &TextEditor::commit);
+}
+
+void TextEditor::commit()
+{
+    const QString text = m_line->text().trimmed();
+    if (text == m_shown)
+        return;
+    m_shown = text;
+    emit edited(field().nullable && text.isEmpty() ? FieldValue{} : FieldValue{text.toStdString()});
+}
+
+void TextEditor::setValue(const FieldValue &value)
+{
+    const auto *text = std::get_if<std::string>(&value);
+    m_shown = text ? QString::fromStdString(*text) : QString();
+    if (m_line->text() != m_shown)
+        m_line->setText(m_shown);
+    m_line->setCursorPosition(0);
+}
+
+TextListEditor::TextListEditor(const Field &field, QWidget *parent)
+    : FieldEditor(field)
+    , m_line(new QLineEdit(parent))
+    , m_menu(new QMenu(m_line))
+    , m_known(knownModules(field))
+{
+    setBox(m_line);
+    m_line->setPlaceholderText(tr("none"));
+    connect(m_line, &QLineEdit::editingFinished, this, &TextListEditor::commitLine);
+    if (m_known.isEmpty())
+        return;
+    auto *open = m_line->addAction(m_line->style()->standardIcon(QStyle::SP_TitleBarUnshadeButton), QLineEdit::TrailingPosition);
+    open->setText(tr("Choose from known names"));
+    open->setToolTip(open->text());
+    open->setShortcut(Qt::ALT | Qt::Key_Down);
+    open->setShortcutContext(Qt::WidgetShortcut);
+    connect(open, &QAction::triggered, this, [this] {
+        fillMenu();
+        m_menu->popup(m_line->mapToGlobal(QPoint(0, m_line->height())));
+    });
+}
+
+QStringList TextListEditor::names() const
+{
+    QStringList list;
+    for (const QString &name : m_line->text().split(QLatin1Char(','), Qt::SkipEmptyParts))
+        if (const QString trimmed = name.trimmed(); !trimmed.isEmpty() && !list.contains(trimmed))
+            list << trimmed;
+    return list;
+}
+
+void TextListEditor::fillMenu()
+{
+    m_menu->clear();
+    const QStringList chosen = names();
+    if (field().path == "method.targets") {
+        QAction *all = m_menu->addAction(tr("All linear layers"));
+        all->setCheckable(true);
+        all->setChecked(chosen == QStringList(allLinear));
+        connect(all, &QAction::triggered, this, [this] { commit({allLinear}); });
+        m_menu->addSeparator();
+    }
+    for (const QString &name : m_known) {
+        QAction *action = m_menu->addAction(name);
+        action->setCheckable(true);
+        action->setChecked(chosen.contains(name));
+        connect(action, &QAction::triggered, this, [this, name](bool on) {
+            QStringList list = names();
+            list.removeAll(allLinear);
+            list.removeAll(name);
+            if (on)
+                list << name;
+            commit(list);
+        });
+    }
+}
+
+void TextListEditor::commitLine()
+{
+    if (m_line->text() != m_shown)
+        commit(names());
+}
+
+void TextListEditor::commit(const QStringList &list)
+{
+    // An empty list of targets would train nothing: PEFT refuses it, so it stands for the default.
+    const bool targets = field().path == "method.targets";
+    if (targets && (list.isEmpty() || list.contains(allLinear))) {
+        emit edited(allLinear.toStdString());
+        return;
+    }
+    std::vector<std::string> value;
+    for (const QString &name : list)
+        value.push_back(name.toStdString());
+    emit edited(value);
+}
+
+void TextListEditor::setValue(const FieldValue &value)
+{
+    if (const auto *word = std::get_if<std::string>(&value))
+        m_shown = QString::fromStdString(*word);
+    else if (const auto *list = std::get_if<std::vector<std::string>>(&value))
+        m_shown = toList(*list).join(QLatin1String(", "));
+    else
+        m_shown.clear();
+    m_line->setText(m_shown);
+    m_line->setCursorPosition(0);
+}
+
+} // namespace headroom
