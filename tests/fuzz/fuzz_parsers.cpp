@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// fuzz_parsers SUBJECT: feeds mutated texts to a parser. A crash, a sanitizer's finding, an exception or a broken promise
+// of the parser's header fails; the text that did it is printed, and the seed is fixed, so that it happens again.
+#include "core/allocator/replay.h"
+#include "core/estimate/estimate.h"
+#include "core/plan/fields.h"
+#include "core/plan/plan_json.h"
+#include "mutator.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+using namespace headroom;
+
+namespace {
+
+constexpr const char *smallConfig =
+    R"({"model_type": "qwen3", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, )"
+    R"("head_dim": 16, "intermediate_size": 128, "vocab_size": 256, "tie_word_embeddings": true, "sliding_window": null})";
+
+void require(bool condition, const char *promise)
+{
+    if (!condition)
+        throw std::logic_error(promise);
+}
+
+/// What every Issue promises.
+void requireUseful(const Issue &issue)
+{
+    require(!issue.what.empty(), "an issue says what is wrong");
+    require(!issue.hint.empty(), "an issue says how to mend it");
+}
+
+void feedPlan(const std::string &text)
+{
+    const Result<TrainingPlan> plan = readPlan(text);
+    if (!plan)
+        return requireUseful(plan.issue());
+    for (const PlanStyle style : {PlanStyle::Short, PlanStyle::Complete}) {
+        const Result<TrainingPlan> again = readPlan(writePlan(*plan, style));
+        require(again.ok(), "a plan that was written can be read");
+        require(*again == *plan, "a plan that was written and read is equal");
+    }
+    for (const Issue &issue : validate(*plan))
+        requireUseful(issue);
+}
+
+void feedSetting(const std::string &text)
+{
+    TrainingPlan plan;
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const std::string_view value = std::string_view(text).substr(std::min(equals + 1, text.size()));
+    if (const std::optional<Issue> issue = assign(plan, text.substr(0, equals), value)) {
+        requireUseful(*issue);
+        require(plan == TrainingPlan(), "a plan is untouched where a field could not be set");
+    }
+}
+
+void feedConfig(const std::string &text)
+{
+    const Result<ModelConfig> config = readModelConfig(text);
+    if (!config)
+        return requireUseful(config.issue());
+    require(config->hiddenSize > 0 && config->layers > 0 && config->vocabSize > 0, "a config that was read has sizes");
+}
+
+void feedAllocator(const std::string &text)
+{
+    const Result<std::string> answer = replayAllocatorLine(text);
+    if (answer)
+        require(nlohmann::json::accept(*answer), "an answer is JSON");
+    else
+        requireUseful(answer.issue());
+}
+
+void feedEstimate(const std::string &text)
+{
+    const Result<TrainingPlan> plan = readPlan(text);
+    if (!plan || !validate(*plan).empty())
+        return;
+    const Result<ModelConfig> model = resolveModel(*plan);
+    // What takes long is not what is looked for here.
+    if (!model || model->layers > 8 || plan->batch.gradientAccumulation > 8)
+        return;
+    const Result<std::shared_ptr<const Estimate>> result = estimate(*plan);
+    if (!result)
+        return requireUseful(result.issue());
+    const Estimate &estimate = **result;
+    for (const Peak *peak : {&estimate.peak, &estimate.firstStep}) {
+        require(peak->components.total() == peak->allocated, "the components add up to allocated");
+        for (Bytes part : peak->components.bytes)
+            require(part.value >= 0, "no component is negative");
+        require(peak->reserved >= peak->allocated && peak->device >= peak->reserved, "allocated <= reserved <= device");
+    }
+    require(nlohmann::json::accept(writeEstimate(estimate)), "an estimate is JSON");
+}
+
+struct Subject {
+    std::function<void(const std::string &)> feed;
+    std::vector<std::string> seeds;
+    int runs = 20'000;
+};
+
+std::vector<std::string> planSeeds()
+{
+    TrainingPlan plan;
+    plan.model = {"", smallConfig, ""};
+    plan.batch.sequenceLength = 32;
+    std::vector<std::string> seeds = {writePlan(plan, PlanStyle::Short), writePlan(plan, PlanStyle::Complete)};
+    plan.method.kind = MethodKind::Lora;
+    plan.method.targets = {false, {"q_proj", "v_proj"}};
+    plan.precision.recipe = Recipe::Bf16Master;
+    plan.precision.master = {DtypeOverride::State::None, DType::Float32};
+    plan.parallel.engine = Engine::DeepSpeed;
+    plan.parallel.data = 4;
+    plan.parallel.zeroStage = 2;
+    plan.checkpointing = Checkpointing::Full;
+    plan.gpus = {"nvidia-rtx-4090-24gb"};
+    seeds.push_back(writePlan(plan, PlanStyle::Complete));
+    return seeds;
+}
+
+std::map<std::string, Subject> subjects()
+{
+    return {
+        {"plan", {feedPlan, planSeeds()}},
+        {"setting",
+         {feedSetting,
+          {"batch.micro_batch=4", "method.targets=[\"q_proj\"]", "name=a plan", "selective={\"every\": 2}", "gpus=[]",
+           "precision.master=none"}}},
+        {"config",
+         {feedConfig,
+          {smallConfig,
+           R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 256, "rope_scaling": {"rope_type": "llama3", "factor": 8.0}})"}}},
+        {"allocator",
+         {feedAllocator,
+          {R"({"config": {"capacity_bytes": 85899345920, "max_split_size_mb": null, "expandable_segments": false, "roundup_power2_divisions": null, )"
+           R"("garbage_collection_threshold": null, "memory_fraction": null}, "events": [[1, 0, 513, 0], [1, 1, 3000000, 0], [-1, 0], [1, 2, 100, 1], [-1, 1]]})",
+           R"({"config": {"capacity_bytes": 104857600, "max_split_size_mb": 40, "expandable_segments": true, "roundup_power2_divisions": "[256:1,512:2,>:8]", )"
+           R"("garbage_collection_threshold": 0.8, "memory_fraction": 0.5}, "events": [[1, 5, 30000000, 0], [-1, 5], [1, 6, 60000000, 0]]})"}}},
+        {"estimate", {feedEstimate, planSeeds(), 3'000}},
+    };
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const std::map<std::string, Subject> all = subjects();
+    const auto found = argc == 2 ? all.find(argv[1]) : all.end();
+    if (found == all.end()) {
+        std::fprintf(stderr, "fuzz_parsers SUBJECT, one of:");
+        for (const auto &[name, subject] : all)
+            std::fprintf(stderr, " %s", name.c_str());
+        std::fprintf(stderr, "\n");
+        return 2;
+    }
+    const char *const seconds = std::getenv("HEADROOM_FUZZ_SECONDS");
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 0);
+    const Subject &subject = found->second;
+    Mutator mutator(1);
+    int runs = 0;
+    for (; runs < subject.runs || std::chrono::steady_clock::now() < end; ++runs) {
+        const std::string text = mutator.mutate(subject.seeds);
+        try {
+            subject.feed(text);
+        } catch (const std::exception &error) {
+            std::fprintf(stderr, "run %d of fuzz_parsers %s: %s\nthe text:\n", runs, argv[1], error.what());
+            std::fwrite(text.data(), 1, text.size(), stderr);
+            std::fprintf(stderr, "\n");
+            return 1;
+        }
+    }
+    std::printf("%d texts\n", runs);
+    return 0;
+}
