@@ -19,7 +19,11 @@ std::string formatEstimate(const Estimate &estimate, ByteUnit unit)
     for (const GpuEstimate &gpu : estimate.gpus)
         out += verdictSentence(gpu, unit) + '\n';
 
-    out += fmt::format("\nAt the peak ({}; in the first step {})\n", phraseOf(estimate.peak.phase), phraseOf(estimate.firstStep.phase));
+    if (estimate.peak.phase == estimate.firstStep.phase)
+        out += fmt::format("\nAt the peak, {}\n", phraseOf(estimate.peak.phase));
+    else
+        out += fmt::format("\nAt the peak: {} of later steps, {} of the first\n", phraseOf(estimate.peak.phase),
+                           phraseOf(estimate.firstStep.phase));
     out += formatTable(componentsTable(estimate, unit));
     out += "\nPhase by phase\n";
     out += formatTable(phasesTable(estimate, unit));

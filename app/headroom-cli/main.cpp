@@ -24,7 +24,7 @@ constexpr const char *exitStatuses = R"(Exit status:
 
 constexpr const char *examples = R"(Examples:
   headroom-cli estimate plan.headroom.json
-  headroom-cli estimate plan.headroom.json --set batch.micro_batch=4 --gpu nvidia-h100-sxm-80gb --check
+  headroom-cli estimate plan.headroom.json --set batch.micro_batch=4 --gpu nvidia-h100-sxm5-80gb --check
   headroom-cli estimate --jsonl plans.jsonl > estimates.jsonl
   headroom-cli report plan.headroom.json --as markdown > report.md
   headroom-cli gpus --json
@@ -51,7 +51,7 @@ void addUnitOption(CLI::App &command, ByteUnit &unit)
         ->default_str("");
 }
 
-/// Returns the option for the files, so that a command can say when it may be left out.
+/// Returns the option for the files, for commands that cannot do without.
 CLI::Option *addPlanOptions(CLI::App &command, PlanArguments &plans)
 {
     command.add_option("--set", plans.settings, "Set a field by its path, before anything is worked out; may be repeated")
@@ -76,18 +76,19 @@ int runCommandLine(int argc, char **argv)
 
     EstimateArguments estimateArguments;
     CLI::App *estimateCommand = app.add_subcommand("estimate", "Estimate the memory of plans and say whether they fit");
-    CLI::Option *planFiles = addPlanOptions(*estimateCommand, estimateArguments.plans);
-    CLI::Option *lines = estimateCommand
-                             ->add_option("--jsonl", estimateArguments.linesFile,
-                                          "Read plans from FILE (-: standard input), one a line, and answer each with a line of JSON")
-                             ->type_name("FILE");
-    lines->excludes(planFiles);
+    addPlanOptions(*estimateCommand, estimateArguments.plans);
+    estimateCommand
+        ->add_option("--jsonl", estimateArguments.linesFile,
+                     "Instead of PLAN files: read plans from FILE (-: standard input), one a line, and answer each with a line of JSON")
+        ->type_name("FILE");
     estimateCommand->add_flag("--json", estimateArguments.json, "Print JSON: an estimate for one plan, an array for several");
     estimateCommand->add_flag("--check", estimateArguments.check, "Exit with status 1 if a plan does not fit some GPU that it names");
     estimateCommand->footer(fmt::format("{}\n\n{}", estimateExamples, exitStatuses));
     estimateCommand->callback([&] {
         if (estimateArguments.plans.files.empty() && estimateArguments.linesFile.empty())
             throw CLI::RequiredError("PLAN or --jsonl FILE");
+        if (!estimateArguments.plans.files.empty() && !estimateArguments.linesFile.empty())
+            throw CLI::ValidationError("estimate", "give PLAN files or --jsonl FILE, not both");
         status = runEstimate(estimateArguments);
     });
 

@@ -9,32 +9,40 @@ namespace headroom {
 
 namespace {
 
-/// The text as CommonMark and GitHub's tables show it unchanged: whatever could be markup is escaped, line breaks become
-/// spaces (a table's row is one line, a heading too).
+bool isWordCharacter(std::string_view text, std::size_t at)
+{
+    const auto c = at < text.size() ? static_cast<unsigned char>(text[at]) : static_cast<unsigned char>(' ');
+    return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/// The text as CommonMark and GitHub's tables show it unchanged: what could be markup is escaped, line breaks become
+/// spaces (a table's row is one line, a heading too). Underscores inside words are none, so that field names stay readable.
 std::string escaped(std::string_view text)
 {
     std::string out;
     out.reserve(text.size() + 8);
-    for (char c : text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
         if (c == '\n' || c == '\r' || c == '\t') {
             out += ' ';
             continue;
         }
-        if (std::string_view("\\`*_[]<>|#~$&").find(c) != std::string_view::npos)
+        const bool insideWord = c == '_' && i > 0 && isWordCharacter(text, i - 1) && isWordCharacter(text, i + 1);
+        if (!insideWord && std::string_view("\\`*_[<|~$&").find(c) != std::string_view::npos)
             out += '\\';
         out += c;
     }
     return out;
 }
 
-/// At the beginning of a paragraph "1." and "-", "+", "=" would begin a list or underline a heading.
+/// At the beginning of a paragraph "1." and "-", "+", "=", "#", ">" would begin a list, a heading or a quotation.
 std::string escapedParagraph(std::string_view text)
 {
     std::string out = escaped(text);
     const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
     if (digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')'))
         out.insert(digits, 1, '\\');
-    else if (!out.empty() && std::string_view("-+=").find(out.front()) != std::string_view::npos)
+    else if (!out.empty() && std::string_view("-+=#>").find(out.front()) != std::string_view::npos)
         out.insert(0, 1, '\\');
     return out;
 }

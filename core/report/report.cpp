@@ -12,6 +12,16 @@ namespace headroom {
 
 namespace {
 
+std::string verdictWords(Verdict verdict)
+{
+    switch (verdict) {
+    case Verdict::Fits: return "fits";
+    case Verdict::Tight: return "tight";
+    case Verdict::DoesNotFit: return "does not fit";
+    }
+    return {};
+}
+
 ReportSection verdictSection(const Estimate &estimate, ByteUnit unit)
 {
     ReportSection section;
@@ -27,7 +37,7 @@ ReportSection verdictSection(const Estimate &estimate, ByteUnit unit)
     for (const GpuEstimate &gpu : estimate.gpus) {
         section.paragraphs.push_back(verdictSentence(gpu, unit));
         table.rows.push_back({gpu.name, formatBytes(gpu.capacity, unit), formatBytes(gpu.allocated, unit), formatBytes(gpu.reserved, unit),
-                              formatBytes(gpu.device, unit), formatBytes(gpu.headroom, unit), std::string(name(gpu.verdict))});
+                              formatBytes(gpu.device, unit), formatBytes(gpu.headroom, unit), verdictWords(gpu.verdict)});
     }
     section.paragraphs.push_back(
         "Allocated is what torch.cuda.max_memory_allocated reports, reserved what torch.cuda.max_memory_reserved reports, "
@@ -48,7 +58,7 @@ ReportSection componentsSection(const Estimate &estimate, ByteUnit unit)
         phraseOf(peak.phase), formatBytes(peak.allocated, unit), formatBytes(peak.reserved, unit), formatBytes(peak.device, unit),
         formatBytes(first.allocated, unit), phraseOf(first.phase)));
     section.paragraphs.push_back(
-        fmt::format("At the end of forward {} are kept for backward.", formatBytes(estimate.savedActivations, unit)));
+        fmt::format("At the end of forward {} is kept for backward.", formatBytes(estimate.savedActivations, unit)));
     if (estimate.hostPeak.value > 0)
         section.paragraphs.push_back(fmt::format("Host memory holds {} between steps and {} at most.",
                                                  formatBytes(estimate.hostSteady, unit), formatBytes(estimate.hostPeak, unit)));
@@ -123,7 +133,7 @@ ReportTable componentsTable(const Estimate &estimate, ByteUnit unit)
 {
     const Peak &peak = estimate.peak, &first = estimate.firstStep;
     ReportTable table{
-        "Components at the peak", {"", "Later steps", "Share", "First step", "Between steps"}, {false, true, true, true, true}, {}};
+        "Components at the peak", {"Part", "Later steps", "Share", "First step", "Between steps"}, {false, true, true, true, true}, {}};
     const auto between = [&](Component component) -> std::string {
         switch (component) {
         case Component::Weights: return formatBytes(estimate.steady.weights, unit);

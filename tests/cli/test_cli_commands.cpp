@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QJsonDocument>
 #include <QProcess>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -19,6 +20,7 @@ private slots:
     void helpNamesCommandsAndExitStatuses();
     void everyCommandHasHelp_data();
     void everyCommandHasHelp();
+    void helpNamesGpusThatExist();
     void versionIsPrinted();
     void badCommandLineIsBadInput_data();
     void badCommandLineIsBadInput();
@@ -87,6 +89,19 @@ void CliCommandsTest::everyCommandHasHelp()
     const CliRun run = runCli({command, "--help"});
     QCOMPARE(run.status, 0);
     QVERIFY(run.output.contains(mentions));
+}
+
+void CliCommandsTest::helpNamesGpusThatExist()
+{
+    const QByteArray catalogue = runCli({"gpus", "--json"}).output;
+    const QString help = runCli({"--help"}).output + runCli({"estimate", "--help"}).output;
+    static const QRegularExpression id("nvidia-[a-z0-9-]+");
+    int found = 0;
+    for (auto match = id.globalMatch(help); match.hasNext(); ++found) {
+        const QByteArray name = match.next().captured().toUtf8();
+        QVERIFY2(catalogue.contains('"' + name + '"'), name.constData());
+    }
+    QVERIFY(found > 0);
 }
 
 void CliCommandsTest::versionIsPrinted()
@@ -208,11 +223,11 @@ void CliCommandsTest::setChangesThePlan()
 
 void CliCommandsTest::gpuIsAddedOnce()
 {
-    const CliRun run = runCli({"estimate", "--gpu", "nvidia-rtx-4090-24gb", "--gpu", "nvidia-a100-sxm-80gb", m_plan, "--json"});
+    const CliRun run = runCli({"estimate", "--gpu", "nvidia-rtx-4090-24gb", "--gpu", "nvidia-a100-sxm4-80gb", m_plan, "--json"});
     QVERIFY2(run.status == 0, run.error.constData());
     const QJsonArray gpus = run.object()["gpus"].toArray();
     QCOMPARE(gpus.size(), 2);
-    QCOMPARE(gpus[1].toObject()["id"].toString(), QString("nvidia-a100-sxm-80gb"));
+    QCOMPARE(gpus[1].toObject()["id"].toString(), QString("nvidia-a100-sxm4-80gb"));
 }
 
 void CliCommandsTest::checkSetsTheStatus()
