@@ -127,7 +127,7 @@ public:
 
 private:
     static constexpr std::uint64_t unit = 512;
-    static constexpr std::size_t slots = 64 * 64;
+    static constexpr std::size_t slots = std::size_t{64} * 64;
     static constexpr std::uint64_t largestTabled = slots * unit;
 
     struct SizeEntry {

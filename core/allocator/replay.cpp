@@ -124,7 +124,7 @@ Result<ReplayEvent> readEvent(const JsonValue &value, std::size_t index)
         return issue(fmt::format("{} where a list is expected", value.typeName()));
     const auto whole = [&](std::size_t i) { return i < items->size() ? (*items)[i].wholeNumber() : std::nullopt; };
     const auto sign = whole(0);
-    if (sign != 1 && sign != -1)
+    if (!sign || (*sign != 1 && *sign != -1))
         return issue("an event begins with 1 (an allocation) or -1 (a release)");
     ReplayEvent event{*sign == 1};
     const auto id = whole(1);
