@@ -102,7 +102,7 @@ def model_entry(model):
     if model["official_params_source"]:
         sources.append("total: " + as_text(model["official_params_source"]))
     # The provenance alone; remarks in brackets stay with the facts.
-    entry["source"] = "; ".join(dict.fromkeys(s.split(" (")[0] for s in sources))
+    entry["source"] = "; ".join(dict.fromkeys(s.split(" (")[0] for s in sources)) or "listed by name only: no figures were found"
     return entry
 
 

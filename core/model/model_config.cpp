@@ -6,6 +6,8 @@
 #include "core/model/model_config.h"
 
 #include "core/model/model_json.h"
+#include "core/model/parameters.h"
+#include "core/units/checked.h"
 #include "core/units/text.h"
 
 #include <array>
@@ -34,13 +36,14 @@ constexpr std::array<ClassDefaults, 4> classes{{
     {"qwen3", 32, 128, 32768, true, false},
 }};
 
-// Far above any model there is, low enough that no product of two overflows and no inventory fills the memory.
+// Far above any model there is, low enough that no inventory fills the memory.
 constexpr std::int64_t mostWidth = std::int64_t{1} << 20;
 constexpr std::int64_t mostIntermediate = std::int64_t{1} << 22;
 constexpr std::int64_t mostLayers = 10'000;
 constexpr std::int64_t mostHeads = std::int64_t{1} << 16;
 constexpr std::int64_t mostVocabulary = std::int64_t{1} << 27;
 constexpr std::int64_t mostPositions = std::int64_t{1} << 40;
+constexpr std::int64_t mostParameters = std::int64_t{1} << 50;
 
 constexpr std::array<std::string_view, 6> ropeTypes{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
 
@@ -60,6 +63,13 @@ public:
         return value == nullptr || value->isNull() ? nullptr : value;
     }
 
+    /// Where the key's value stands; `fallback` where it is missing.
+    int lineOf(std::string_view key, int fallback) const
+    {
+        const JsonValue *value = find(key);
+        return value == nullptr ? fallback : value->line;
+    }
+
     bool isNull(std::string_view key) const
     {
         const JsonValue *value = m_object.find(key);
@@ -69,13 +79,19 @@ public:
     std::int64_t count(std::string_view key, std::int64_t fallback, std::int64_t most)
     {
         const JsonValue *value = find(key);
-        return value == nullptr ? fallback : checkedCount(*value, key, most);
+        return value == nullptr ? fallback : checkedCount(*value, key, 1, most);
+    }
+
+    std::int64_t countFromZero(std::string_view key, std::int64_t fallback, std::int64_t most)
+    {
+        const JsonValue *value = find(key);
+        return value == nullptr ? fallback : checkedCount(*value, key, 0, most);
     }
 
     std::int64_t requiredCount(std::string_view key, std::int64_t most)
     {
         if (const JsonValue *value = find(key))
-            return checkedCount(*value, key, most);
+            return checkedCount(*value, key, 1, most);
         fail(m_object.line, key, isNull(key) ? "must be given, not null" : "missing",
              fmt::format("a config.json must say {}: a whole number from 1 to {}", key, most));
         return 1;
@@ -125,22 +141,22 @@ public:
     const std::optional<Issue> &issue() const { return m_issue; }
 
 private:
-    std::int64_t checkedCount(const JsonValue &value, std::string_view key, std::int64_t most)
+    std::int64_t checkedCount(const JsonValue &value, std::string_view key, std::int64_t least, std::int64_t most)
     {
         const std::optional<double> number = value.number();
         const std::optional<std::int64_t> whole = value.wholeNumber();
-        const std::string hint = fmt::format("write a whole number from 1 to {}", most);
+        const std::string hint = fmt::format("write a whole number from {} to {}", least, most);
         if (!number)
             fail(value.line, key, fmt::format("must be a whole number, not {}", value.typeName()), hint);
-        else if (*number < 1.0)
-            fail(value.line, key, "must be at least 1", hint);
+        else if (*number < static_cast<double>(least))
+            fail(value.line, key, fmt::format("must be at least {}", least), hint);
         else if (*number > static_cast<double>(most))
             fail(value.line, key, fmt::format("must be at most {}", most), hint);
         else if (!whole)
             fail(value.line, key, "must be a whole number", hint);
         else
             return *whole;
-        return 1;
+        return 1; // stands in until the issue is returned
     }
 
     const JsonValue &m_object;
@@ -181,43 +197,48 @@ std::string readRopeType(Reader &reader)
     return "default";
 }
 
-/// The layers that attend within the window only.
+/// layer_types of qwen2 and qwen3: which layers attend within the window; nothing where the key is missing.
+std::optional<std::vector<bool>> readLayerTypes(Reader &reader, std::size_t count)
+{
+    const JsonValue *types = reader.find("layer_types");
+    if (types == nullptr)
+        return std::nullopt;
+    const auto *list = types->array();
+    if (list == nullptr || list->size() != count) {
+        reader.fail(types->line, "layer_types", fmt::format("must be a list of {} strings, one for each layer", count),
+                    "or leave it out: max_window_layers decides then");
+        return std::nullopt;
+    }
+    std::vector<bool> sliding(count, false);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string *type = (*list)[i].string();
+        if (type == nullptr || (*type != "full_attention" && *type != "sliding_attention")) {
+            reader.fail((*list)[i].line, fmt::format("layer_types[{}]", i), "must be \"full_attention\" or \"sliding_attention\"",
+                        "other kinds of attention are not executed by this version's engine yet");
+            return std::nullopt;
+        }
+        sliding[i] = *type == "sliding_attention";
+    }
+    return sliding;
+}
+
+/// The layers that attend within the window only; empty: none.
 std::vector<bool> readSlidingLayers(Reader &reader, const ModelConfig &config)
 {
-    // mistral: one window for every layer (modeling_mistral.py); llama knows none.
-    if (config.modelType == "llama" || !config.slidingWindow)
-        return {};
     const auto count = static_cast<std::size_t>(config.layers);
+    if (config.modelType == "llama")
+        return {};
+    // One window for every layer (modeling_mistral.py).
     if (config.modelType == "mistral")
-        return std::vector<bool>(count, true);
+        return config.slidingWindow ? std::vector<bool>(count, true) : std::vector<bool>();
 
+    const std::optional<std::vector<bool>> given = readLayerTypes(reader, count);
+    const std::int64_t first = reader.countFromZero("max_window_layers", 28, mostLayers);
+    if (!config.slidingWindow)
+        return {};
+    if (given)
+        return *given;
     std::vector<bool> sliding(count, false);
-    if (const JsonValue *types = reader.find("layer_types")) {
-        const auto *list = types->array();
-        if (list == nullptr || list->size() != count) {
-            reader.fail(types->line, "layer_types", fmt::format("must be a list of {} texts, one for each layer", count),
-                        "or leave it out: max_window_layers decides then");
-            return {};
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::string *type = (*list)[i].string();
-            if (type == nullptr || (*type != "full_attention" && *type != "sliding_attention")) {
-                reader.fail((*list)[i].line, fmt::format("layer_types[{}]", i), "must be \"full_attention\" or \"sliding_attention\"",
-                            "other kinds of attention are not executed by this version's engine yet");
-                return {};
-            }
-            sliding[i] = *type == "sliding_attention";
-        }
-        return sliding;
-    }
-    std::int64_t first = 28;
-    if (const JsonValue *value = reader.find("max_window_layers")) {
-        const std::optional<std::int64_t> whole = value->wholeNumber();
-        if (!whole || *whole < 0)
-            reader.fail(value->line, "max_window_layers", "must be a whole number of layers", "write a whole number from 0");
-        else
-            first = *whole;
-    }
     for (std::size_t i = 0; i < count; ++i)
         sliding[i] = static_cast<std::int64_t>(i) >= first;
     return sliding;
@@ -238,6 +259,15 @@ void refuseWhatIsNotExecuted(Reader &reader, const ModelConfig &config)
     if (const JsonValue *value = reader.find("text_config"))
         reader.fail(value->line, "text_config", "a model of several towers is not executed by this version's engine yet",
                     "take the config.json of a model for text alone");
+}
+
+bool isCountable(const ModelConfig &config)
+{
+    try {
+        return parameterCount(config) <= mostParameters;
+    } catch (const SizeOverflow &) {
+        return false;
+    }
 }
 
 } // namespace
@@ -326,7 +356,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.keyValueHeads = reader.count("num_key_value_heads", absent, mostHeads);
     if (!reader.issue() && config.heads % config.keyValueHeads != 0) {
         const JsonValue *value = reader.find("num_key_value_heads");
-        reader.fail(value != nullptr ? value->line : json.line, "num_key_value_heads",
+        reader.fail(reader.lineOf("num_key_value_heads", json.line), "num_key_value_heads",
                     fmt::format("{} attention heads cannot be shared out among {} key/value heads", config.heads, config.keyValueHeads),
                     value != nullptr
                         ? "num_attention_heads must be a multiple of num_key_value_heads"
@@ -341,8 +371,8 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
                     config.modelType == "llama" ? "hidden_size must be a multiple of num_attention_heads" : "or give head_dim");
     config.headDim = reader.count("head_dim", derivedHeadDim ? config.hiddenSize / config.heads : defaults->headDim, mostWidth);
     if (!reader.issue() && config.headDim % 2 != 0)
-        reader.fail(json.line, "head_dim", fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim),
-                    "give an even head_dim");
+        reader.fail(reader.lineOf("head_dim", json.line), "head_dim",
+                    fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
 
     config.maxPositions =
         reader.isNull("max_position_embeddings") ? 0 : reader.count("max_position_embeddings", defaults->maxPositions, mostPositions);
@@ -365,6 +395,9 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.hiddenActivation = reader.text("hidden_act", "silu");
     refuseWhatIsNotExecuted(reader, config);
 
+    if (!reader.issue() && !isCountable(config))
+        reader.fail(json.line, {}, fmt::format("the model has more than {} parameters", mostParameters),
+                    "check hidden_size, intermediate_size, num_hidden_layers, head_dim and vocab_size");
     if (reader.issue())
         return *reader.issue();
     return config;

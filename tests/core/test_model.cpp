@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/catalogue.h"
+#include "core/model/parameters.h"
+#include "core/units/strict_json.h"
+
+#include <QtTest>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+using namespace headroom;
+
+namespace {
+
+constexpr std::string_view smallLlama =
+    R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 1000)";
+
+/// The small config with more keys, for another type where named.
+Result<ModelConfig> small(std::string_view more = {}, std::string_view type = "llama")
+{
+    std::string text(smallLlama);
+    text.replace(text.find("llama"), 5, type);
+    if (!more.empty())
+        text.append(", ").append(more);
+    return readModelConfig(text + '}');
+}
+
+std::int64_t summed(const ModelConfig &config)
+{
+    std::int64_t sum = 0;
+    for (const Parameter &parameter : parameterInventory(config))
+        sum += parameter.elements();
+    return sum;
+}
+
+} // namespace
+
+class TestModel : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    /// Every preset's count is the published one, tensor by tensor.
+    void presetsHaveTheirParameters()
+    {
+        int supported = 0;
+        for (const ModelPreset &preset : modelPresets()) {
+            if (!preset.supported)
+                continue;
+            ++supported;
+            QVERIFY2(preset.parameters > 0, preset.id.c_str());
+            QVERIFY2(parameterCount(preset.config) == preset.parameters, preset.id.c_str());
+            QVERIFY2(summed(preset.config) == preset.parameters, preset.id.c_str());
+        }
+        QCOMPARE(supported, 64);
+    }
+
+    void presetsAreComplete()
+    {
+        QCOMPARE(modelPresets().size(), std::size_t{152});
+        const std::set<std::string> executed{"llama", "mistral", "qwen2", "qwen3"};
+        std::set<std::string> ids;
+        for (const ModelPreset &preset : modelPresets()) {
+            QVERIFY2(ids.insert(preset.id).second, preset.id.c_str());
+            QVERIFY2(!preset.family.empty() && !preset.source.empty(), preset.id.c_str());
+            QCOMPARE(preset.supported, executed.count(preset.modelType) == 1);
+            QCOMPARE(preset.unsupportedReason.empty(), preset.supported);
+        }
+    }
+
+    /// People look for models by family: one block each, small to large.
+    void presetsAreInOrder()
+    {
+        std::set<std::string> finished;
+        const ModelPreset *before = nullptr;
+        for (const ModelPreset &preset : modelPresets()) {
+            QVERIFY2(finished.count(preset.family) == 0, preset.id.c_str());
+            if (before != nullptr && before->family != preset.family)
+                finished.insert(before->family);
+            else if (before != nullptr && before->parameters > 0 && preset.parameters > 0)
+                QVERIFY2(before->parameters <= preset.parameters, preset.id.c_str());
+            before = &preset;
+        }
+    }
+
+    void presetsAreFoundByName()
+    {
+        QCOMPARE(findModelPreset("Qwen/Qwen3-8B")->modelType, std::string("qwen3"));
+        QCOMPARE(findModelPreset("qwen/qwen3-8b"), findModelPreset("Qwen/Qwen3-8B"));
+        QVERIFY(findModelPreset("Qwen/Qwen3-8") == nullptr);
+        QVERIFY(findModelPreset("") == nullptr);
+    }
+
+    /// The facts that the presets were made from, where they lie beside the repository: nothing was lost on the way.
+    void presetsMatchTheFacts()
+    {
+        const std::filesystem::path facts = std::filesystem::path(HEADROOM_SHARED) / "data" / "models.json";
+        if (std::string_view(HEADROOM_SHARED).empty() || !std::filesystem::exists(facts))
+            QSKIP("needs the folder of facts (HEADROOM_SHARED)");
+        const Result<JsonValue> json = parseJson(readTextFile(facts).value());
+        QVERIFY(json.ok());
+        for (const JsonValue &fact : *json->find("models")->array()) {
+            const std::string &id = *fact.find("hf_id")->string();
+            const ModelPreset *preset = findModelPreset(id);
+            QVERIFY2(preset != nullptr, id.c_str());
+            QVERIFY2(preset->parameters == fact.find("computed_params")->wholeNumber().value_or(0), id.c_str());
+            if (*fact.find("param_check")->string() == "exact" && preset->supported)
+                QVERIFY2(parameterCount(preset->config) == fact.find("official_total_params")->wholeNumber(), id.c_str());
+        }
+    }
+
+    /// Defaults of the configuration classes of transformers 5.24.
+    void missingKeysTakeTheClassDefaults()
+    {
+        const ModelConfig llama = small().value();
+        QCOMPARE(llama.keyValueHeads, std::int64_t{4});
+        QCOMPARE(llama.headDim, std::int64_t{16});
+        QCOMPARE(llama.maxPositions, std::int64_t{2048});
+        QVERIFY(!llama.tiedEmbeddings && !llama.queryKeyValueBias && !llama.outputBias && !llama.mlpBias && !llama.queryKeyNorm);
+        QVERIFY(!llama.slidingWindow && llama.slidingLayers.empty());
+        QCOMPARE(llama.ropeType, std::string("default"));
+
+        const ModelConfig mistral = small(R"("num_attention_heads_": 0, "num_key_value_heads": 2)", "mistral").value();
+        QCOMPARE(mistral.maxPositions, std::int64_t{131072});
+        QVERIFY(mistral.slidingWindow == 4096);
+        QCOMPARE(mistral.slidingLayers, std::vector<bool>(2, true));
+
+        const ModelConfig qwen2 = small(R"("num_key_value_heads": null)", "qwen2").value();
+        QCOMPARE(qwen2.keyValueHeads, std::int64_t{4});
+        QVERIFY(qwen2.queryKeyValueBias && !qwen2.outputBias && !qwen2.queryKeyNorm && !qwen2.slidingWindow);
+        QCOMPARE(qwen2.maxPositions, std::int64_t{32768});
+
+        const ModelConfig qwen3 = small(R"("num_key_value_heads": 2)", "qwen3").value();
+        QCOMPARE(qwen3.headDim, std::int64_t{128});
+        QVERIFY(qwen3.queryKeyNorm && !qwen3.queryKeyValueBias);
+    }
+
+    /// An absent key takes the class's number of key/value heads; where that cannot be, the message says so.
+    void absentKeyValueHeads()
+    {
+        const Result<ModelConfig> refused = small({}, "mistral"); // 4 heads, default 8
+        QVERIFY(!refused.ok());
+        QCOMPARE(refused.issue().where, std::string("model.config.num_key_value_heads"));
+        QVERIFY(refused.issue().hint.find("takes 8") != std::string::npos);
+    }
+
+    void biasesGoWhereTheModulesHaveThem()
+    {
+        const ModelConfig llama = small(R"("attention_bias": true, "mlp_bias": true)").value();
+        QVERIFY(llama.queryKeyValueBias && llama.outputBias && llama.mlpBias);
+        // q, k, v, o, gate, up, down of two layers
+        QCOMPARE(parameterCount(llama) - parameterCount(small().value()), std::int64_t{2 * (4 * 64 + 2 * 128 + 64)});
+        // MistralAttention reads no such key, Qwen2's biases are fixed.
+        const ModelConfig mistral = small(R"("attention_bias": true, "num_key_value_heads": 4)", "mistral").value();
+        QVERIFY(!mistral.queryKeyValueBias && !mistral.outputBias);
+        const ModelConfig qwen2 = small(R"("attention_bias": false, "num_key_value_heads": 4)", "qwen2").value();
+        QVERIFY(qwen2.queryKeyValueBias && !qwen2.outputBias);
+    }
+
+    void slidingWindowsOfQwen()
+    {
+        const ModelConfig off = small(R"("num_key_value_heads": 4, "sliding_window": 16)", "qwen2").value();
+        QVERIFY(!off.slidingWindow && off.slidingLayers.empty());
+        const ModelConfig on =
+            small(R"("num_key_value_heads": 4, "use_sliding_window": true, "sliding_window": 16, "max_window_layers": 1)", "qwen2").value();
+        QVERIFY(on.slidingWindow == 16);
+        QCOMPARE(on.slidingLayers, (std::vector<bool>{false, true}));
+        const ModelConfig listed =
+            small(R"("num_key_value_heads": 4, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"])",
+                  "qwen3")
+                .value();
+        QVERIFY(listed.slidingWindow == 4096);
+        QCOMPARE(listed.slidingLayers, (std::vector<bool>{true, false}));
+    }
+
+    void ropeOfOldAndNewConfigs()
+    {
+        QCOMPARE(small(R"("rope_scaling": {"type": "linear", "factor": 2.0})")->ropeType, std::string("linear"));
+        QCOMPARE(small(R"("rope_scaling": {"rope_type": "llama3"})")->ropeType, std::string("llama3"));
+        QCOMPARE(small(R"("rope_parameters": {"rope_theta": 1e6, "rope_type": "yarn"})")->ropeType, std::string("yarn"));
+        QCOMPARE(small(R"("rope_parameters": {"rope_theta": 1e6})")->ropeType, std::string("default"));
+        QCOMPARE(small(R"("rope_scaling": null)")->ropeType, std::string("default"));
+    }
+
+    void readsWhatMovesNoMemoryWithoutComplaint()
+    {
+        QVERIFY(small(R"("architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16", "rms_norm_eps": 1e-5, "eos_token_id": [1, 2])")
+                    .ok());
+        QVERIFY(small(R"("hidden_size_": 1.5, "max_position_embeddings": null)").ok());
+        QCOMPARE(small(R"("max_position_embeddings": null)")->maxPositions, std::int64_t{0});
+        QCOMPARE(small(R"("max_position_embeddings": 4096.0)")->maxPositions, std::int64_t{4096});
+    }
+
+    /// named_parameters() order: the embedding first, q k v o, norms last in each layer, the head at the end unless tied.
+    void inventoryInModuleOrder()
+    {
+        const ModelConfig config = small(R"("num_key_value_heads": 2, "head_dim": 16)", "qwen3").value();
+        const std::vector<Parameter> inventory = parameterInventory(config);
+        QCOMPARE(inventory.size(), std::size_t{1 + 2 * 11 + 1 + 1});
+        QCOMPARE(inventory[0].name, std::string("model.embed_tokens.weight"));
+        QCOMPARE(inventory[2].name, std::string("model.layers.0.self_attn.k_proj.weight"));
+        QCOMPARE(inventory[2].shape, (std::vector<std::int64_t>{32, 64}));
+        QCOMPARE(inventory[2].layer, 0);
+        QCOMPARE(inventory[5].name, std::string("model.layers.0.self_attn.q_norm.weight"));
+        QCOMPARE(inventory[5].shape, (std::vector<std::int64_t>{16}));
+        QVERIFY(inventory[5].group == ParameterGroup::Norm);
+        QCOMPARE(inventory[7].name, std::string("model.layers.0.mlp.gate_proj.weight"));
+        QCOMPARE(inventory.back().name, std::string("lm_head.weight"));
+        QVERIFY(inventory.back().group == ParameterGroup::Head);
+
+        const ModelConfig tied = small(R"("tie_word_embeddings": true)").value();
+        QCOMPARE(parameterInventory(tied).back().name, std::string("model.norm.weight"));
+        QCOMPARE(parameterCount(small().value()) - parameterCount(tied), std::int64_t{1000 * 64});
+    }
+
+    /// Each size may be large; what they come to together must still be a number that a planner can work with.
+    void absurdTotalsAreRefused()
+    {
+        const Result<ModelConfig> absurd = readModelConfig(
+            R"({"model_type": "llama", "hidden_size": 1048576, "num_hidden_layers": 10000, "num_attention_heads": 65536, "head_dim": 1048576,
+                "intermediate_size": 4194304, "vocab_size": 134217728})");
+        QVERIFY(!absurd.ok());
+        QCOMPARE(absurd.issue().where, std::string("model.config"));
+        QVERIFY(!absurd.issue().hint.empty());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestModel)
+#include "test_model.moc"
