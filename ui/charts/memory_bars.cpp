@@ -63,7 +63,7 @@ MemoryBars::Slot MemoryBars::slotOf(std::size_t bar) const
     slot.left = mParentPlot->axisRect()->left() + slot.width * double(bar - m_first);
     const double room = slot.width - 12 - 2 * outlineGap;
     if (m_hasBaseline) {
-        slot.differenceWidth = QFontMetricsF(m_theme.font).horizontalAdvance(QLatin1String("+888.8 GiB")) + 20;
+        slot.differenceWidth = QFontMetricsF(m_theme.font).horizontalAdvance(QLatin1String("+88.8 GiB")) + 18;
         if (room - slot.differenceWidth < em * 4.5)
             slot.differenceWidth = 0;
     }
@@ -166,21 +166,30 @@ std::vector<MemoryBars::Segment> MemoryBars::segments(const MemoryStack &stack, 
     return result;
 }
 
-bool MemoryBars::wantsLeader(const Segment &segment) const { return segment.area.height() < QFontMetricsF(m_theme.font).height(); }
+bool MemoryBars::isThin(const Segment &segment) const { return segment.area.height() < QFontMetricsF(m_theme.font).ascent() + 1; }
+
+bool MemoryBars::wantsLeader(const Segment &segment) const
+{
+    if (isThin(segment))
+        return true;
+    // Beside others that have their names beside the bar, one whose name does not fit in it is named there too.
+    return m_leaderWidth > 0 && QFontMetricsF(m_theme.font).horizontalAdvance(label(segment, true)) > segment.area.width() - 8;
+}
 
 void MemoryBars::measureLeaders()
 {
     // Labels beside the bars are drawn for all bars or for none: bars of one width are compared more easily.
     const QFontMetricsF metrics(m_theme.small);
     double widest = 0;
+    bool isAnyThin = false;
     for (std::size_t i = m_first; i < m_first + m_count; ++i) {
         for (const Segment &segment : segments(m_bars[i].stack, 0, 1)) {
-            if (wantsLeader(segment))
-                widest = std::max(widest, metrics.horizontalAdvance(label(segment, true)));
+            widest = std::max(widest, metrics.horizontalAdvance(label(segment, true)));
+            isAnyThin = isAnyThin || isThin(segment);
         }
     }
     m_leaderWidth = 0;
-    if (widest <= 0)
+    if (!isAnyThin)
         return;
     const double wanted = widest + leaderLine + outlineGap + 6;
     m_leaderWidth = wanted;
@@ -191,8 +200,12 @@ void MemoryBars::measureLeaders()
 void MemoryBars::draw(QCPPainter *painter)
 {
     m_shapes.clear();
-    if (m_count == 0)
+    if (m_count == 0) {
+        painter->setFont(m_theme.font);
+        painter->setPen(m_theme.muted);
+        painter->drawText(mParentPlot->viewport(), Qt::AlignCenter, tr("No estimate yet"));
         return;
+    }
     measureLeaders();
     const QFontMetricsF metrics(m_theme.font);
     for (m_footerForm = 0; m_footerForm < 2; ++m_footerForm) {
@@ -263,7 +276,7 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
         y += bold.height();
     }
     if (m_leaderWidth > 0)
-        drawLeaders(painter, parts, slot);
+        drawLeaders(painter, parts, slot, centre + widest / 2, titleBottom);
     if (bar.baseline)
         drawGhost(painter, index, slot, titleBottom);
     drawFooter(painter, bar, slot);
@@ -308,7 +321,8 @@ void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment) const
                       Qt::AlignCenter, text);
 }
 
-void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &parts, const Slot &slot) const
+void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &parts, const Slot &slot, double titleRight,
+                             double titleBottom) const
 {
     const QFontMetricsF metrics(m_theme.small);
     const double line = metrics.height();
@@ -328,7 +342,8 @@ void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &pa
         below = y;
     }
     // What rose too high comes down together, but never below the axis.
-    const double top = mParentPlot->axisRect()->top() + line / 2;
+    const bool isBelowTitle = slot.leadersOnRight ? titleRight > slot.barLeft + slot.barWidth + leaderLine : true;
+    const double top = (isBelowTitle ? titleBottom : mParentPlot->axisRect()->top()) + line / 2 + 1;
     if (centres.back() < top) {
         const double down = std::min(top - centres.back(), pixel({}) - line / 2 - centres.front());
         for (double &y : centres)
@@ -420,8 +435,8 @@ void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slo
     if (slot.ghostWidth > 0 && slot.differenceWidth > 0) {
         painter->setPen(m_theme.muted);
         const double width = metrics.horizontalAdvance(tr("baseline"));
-        const double left = std::min(slot.ghostLeft + slot.ghostWidth / 2 - width / 2, slot.left + slot.width - width);
-        if (left > centre + metrics.horizontalAdvance(total) / 2 + 4)
+        const double left = std::min(slot.ghostLeft + slot.ghostWidth / 2 - width / 2, slot.left + slot.width - width - 8);
+        if (left > centre + metrics.horizontalAdvance(total) / 2 + 8)
             painter->drawText(QRectF(left, y, width + 1, line), Qt::AlignLeft | Qt::AlignVCenter, tr("baseline"));
     }
     if (!bar.capacity)

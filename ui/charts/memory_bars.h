@@ -58,12 +58,14 @@ private:
     QString label(const Segment &segment, bool isShort) const;
     QStringList titleLines(const MemoryBar &bar, double width) const;
     std::vector<Segment> segments(const MemoryStack &stack, double left, double width) const;
+    bool isThin(const Segment &segment) const;
     bool wantsLeader(const Segment &segment) const;
     void measureLeaders();
 
     void drawBar(QCPPainter *painter, std::size_t index);
     void drawSegment(QCPPainter *painter, const Segment &segment) const;
-    void drawLeaders(QCPPainter *painter, const std::vector<Segment> &segments, const Slot &slot) const;
+    void drawLeaders(QCPPainter *painter, const std::vector<Segment> &segments, const Slot &slot, double titleRight,
+                     double titleBottom) const;
     void drawGhost(QCPPainter *painter, std::size_t index, const Slot &slot, double titleBottom);
     void drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slot &slot) const;
     QString footerText(const MemoryBar &bar, int form) const;

@@ -5,6 +5,7 @@
 #include "ui/charts/legend_element.h"
 #include "ui/charts/memory_bars.h"
 #include "ui/charts/memory_table.h"
+#include "ui/charts/phase_label.h"
 #include "ui/charts/plot.h"
 #include "ui/display_settings.h"
 #include "ui/highlight.h"
@@ -126,7 +127,9 @@ void MemoryChart::relabel()
         row.value = settings().bytes(bytes);
         if (bar.baseline) {
             const Bytes difference = bytes - baseline;
-            row.difference = (difference.value > 0 ? QLatin1String("+") : QLatin1String("")) + settings().bytes(difference);
+            row.difference = difference.value == 0
+                                 ? QStringLiteral("±0")
+                                 : (difference.value > 0 ? QLatin1String("+") : QLatin1String("")) + settings().bytes(difference);
         }
         rows.push_back(std::move(row));
     };
@@ -161,9 +164,11 @@ void MemoryChart::relabel()
         over.value = settings().bytes(bar.stack.device() - *bar.capacity);
         rows.push_back(std::move(over));
     }
-    const QString step = m_step == Estimate::Step::Steady ? tr("Peak in steady state") : tr("Peak of the first step");
+    const bool isSteady = m_step == Estimate::Step::Steady;
+    const QString step = isSteady ? tr("Peak in steady state") : tr("Peak of the first step");
+    const QString phase = phaseLabel(isSteady ? m_estimate->peak.phase : m_estimate->firstStep.phase);
     const bool differ = std::any_of(m_bars.begin(), m_bars.end(), [&](const MemoryBar &other) { return other.stack != bar.stack; });
-    m_legend->setTitle(step, differ ? tr("on %1").arg(QString::fromStdString(bar.title)) : QString());
+    m_legend->setTitle(step, differ ? tr("in %1, on %2").arg(phase, QString::fromStdString(bar.title)) : tr("in %1").arg(phase));
     m_legend->setRows(std::move(rows), settings().bytes(gib(888)));
 
     QStringList sentences{step};
@@ -218,6 +223,8 @@ void MemoryChart::fitAxes(QSize size)
         if (scrolls)
             m_scroll->setGeometry(size.width() - int(width) - 8, size.height() - scrollHeight, int(width), scrollHeight);
     }
+    for (QCPAxis *axis : {plot()->xAxis, plot()->yAxis})
+        axis->setVisible(!m_bars.empty());
     // In print nothing scrolls: all bars, however narrow.
     if (scrolls)
         m_drawing->setBars(m_bars, std::size_t(m_scroll->value()), shown);
@@ -227,11 +234,12 @@ void MemoryChart::fitAxes(QSize size)
     const int footer = m_bars.empty() ? 8 : int(std::ceil(m_drawing->footerHeight()));
     axes->setMinimumMargins(QMargins(0, 0, 0, 0));
     axes->setMargins(QMargins(axes->margins().left(), 6, 8, footer + scrollHeight));
+    const std::size_t first = scrolls ? std::size_t(m_scroll->value()) : 0;
     Bytes highest;
-    for (const MemoryBar &bar : m_bars) {
-        highest = std::max({highest, bar.stack.device(), bar.capacity.value_or(Bytes{})});
-        if (bar.baseline)
-            highest = std::max(highest, bar.baseline->device());
+    for (std::size_t i = first; i < m_bars.size() && i < first + (scrolls ? shown : m_bars.size()); ++i) {
+        highest = std::max({highest, m_bars[i].stack.device(), m_bars[i].capacity.value_or(Bytes{})});
+        if (m_bars[i].baseline)
+            highest = std::max(highest, m_bars[i].baseline->device());
     }
     const double height = std::max(1, size.height() - 6 - footer - scrollHeight);
     const double title = std::min(m_drawing->titleHeight(width), height / 2);

@@ -1,0 +1,592 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/charts/timeline_chart.h"
+
+#include "ui/charts/phase_label.h"
+#include "ui/charts/plot.h"
+#include "ui/charts/timeline_bands.h"
+#include "ui/charts/timeline_marks.h"
+#include "ui/charts/timeline_table.h"
+#include "ui/display_settings.h"
+#include "ui/highlight.h"
+#include "ui/palette.h"
+
+#include <QApplication>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+constexpr double fewestEvents = 8; ///< closest zoom
+constexpr double zoomStep = 0.8;   ///< of one notch of the wheel
+
+} // namespace
+
+TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highlight, QWidget *parent)
+    : ChartWidget(displaySettings, highlight, parent)
+    , m_reserved(nullptr)
+    , m_phases(new BandStrip(plot()))
+    , m_layers(new BandStrip(plot()))
+    , m_legend(new LineLegend(plot()))
+    , m_marks(new TimelineMarks(plot()))
+    , m_overlay(new TimelineOverlay(plot()))
+    , m_table(std::make_unique<TimelineTable>(displaySettings))
+{
+    QCPAxisRect *axes = plot()->axisRect();
+    QCPLayoutGrid *layout = plot()->plotLayout();
+    layout->take(axes);
+    layout->simplify();
+    layout->setRowSpacing(0);
+    layout->addElement(0, 0, m_phases);
+    layout->addElement(1, 0, m_layers);
+    layout->addElement(2, 0, axes);
+    layout->addElement(3, 0, m_legend);
+    auto *margins = new QCPMarginGroup(plot());
+    for (QCPLayoutElement *element : {static_cast<QCPLayoutElement *>(m_phases), static_cast<QCPLayoutElement *>(m_layers),
+                                      static_cast<QCPLayoutElement *>(axes), static_cast<QCPLayoutElement *>(m_legend)})
+        element->setMarginGroup(QCP::msLeft | QCP::msRight, margins);
+    axes->setAutoMargins(QCP::msLeft | QCP::msRight | QCP::msBottom);
+    axes->setMargins(QMargins(0, 2, 0, 0));
+    axes->setMinimumMargins(QMargins(0, 2, 12, 0));
+    plot()->xAxis->grid()->setVisible(false);
+    plot()->xAxis->setSubTicks(false);
+    plot()->xAxis->setNumberFormat(QLatin1String("f"));
+    plot()->xAxis->setNumberPrecision(0);
+    plot()->yAxis->setSubTicks(false);
+
+    // The highest area first: each lies over the part of the one before that is not its own.
+    for (std::size_t i = componentCount; i-- > 0;) {
+        m_areas[i] = plot()->addGraph();
+        m_areas[i]->setLineStyle(QCPGraph::lsStepLeft);
+        m_areas[i]->setPen(Qt::NoPen);
+        m_areas[i]->setAdaptiveSampling(false);
+        m_areas[i]->setAntialiasedFill(false);
+    }
+    m_reserved = plot()->addGraph();
+    m_reserved->setLineStyle(QCPGraph::lsStepLeft);
+    m_reserved->setAdaptiveSampling(false);
+
+    plot()->beforeLayout = [this](QSize size) { fetch(size); };
+    plot()->toolTipAt = [this](QPoint position) {
+        for (const BandStrip *strip : {m_phases, m_layers}) {
+            if (const BandStrip::Band *band = strip->bandAt(position))
+                return tr("%1: events %2 to %3")
+                    .arg(band->label, locale().toString(band->from, 'f', 0), locale().toString(band->to - 1, 'f', 0));
+        }
+        return QString();
+    };
+    connect(plot(), &QCustomPlot::mouseWheel, this, &TimelineChart::wheel);
+    connect(plot(), &QCustomPlot::mousePress, this, &TimelineChart::press);
+    connect(plot(), &QCustomPlot::mouseMove, this, &TimelineChart::move);
+    connect(plot(), &QCustomPlot::mouseRelease, this, &TimelineChart::release);
+    connect(plot(), &QCustomPlot::mouseDoubleClick, this, &TimelineChart::resetView);
+    connect(plot(), &Plot::mouseLeft, this, [this] {
+        setCrosshair(std::nullopt);
+        setHovered(std::nullopt);
+    });
+    connect(displaySettings, &DisplaySettings::changed, this, [this] {
+        fillGraphs();
+        relabel();
+        redraw();
+    });
+    connect(highlight, &Highlight::changed, this, [this] {
+        recolour();
+        redraw();
+    });
+    restyle();
+}
+
+TimelineChart::~TimelineChart() = default;
+
+void TimelineChart::setEstimate(std::shared_ptr<const Estimate> estimate)
+{
+    if (estimate == m_estimate && m_source)
+        return;
+    m_estimate = std::move(estimate);
+    if (!m_estimate) {
+        setSources({}, {}, std::nullopt);
+        return;
+    }
+    std::optional<TimelineLimit> limit;
+    if (!m_estimate->gpus.empty()) {
+        const GpuEstimate &gpu = m_estimate->gpus.front();
+        limit = TimelineLimit{QString::fromStdString(gpu.name), gpu.capacity, gpu.device - gpu.reserved};
+    }
+    setSources([of = m_estimate, step = m_step](std::size_t samples, std::uint32_t from,
+                                                std::uint32_t to) { return of->timeline(step, samples, from, to); },
+               [of = m_estimate, step = m_step](std::uint32_t event) { return of->alive(step, event); }, limit);
+}
+
+void TimelineChart::setStep(Estimate::Step step)
+{
+    if (step == m_step)
+        return;
+    m_step = step;
+    m_source = {};
+    setEstimate(m_estimate);
+}
+
+void TimelineChart::setSources(Source timeline, AliveSource alive, std::optional<TimelineLimit> limit)
+{
+    m_source = std::move(timeline);
+    m_aliveSource = std::move(alive);
+    m_limit = std::move(limit);
+    m_stale = true;
+    setCrosshair(std::nullopt);
+    redraw();
+}
+
+QAbstractTableModel *TimelineChart::table() const
+{
+    // Whoever asks for the figures gets those of the estimate that was set, drawn or not.
+    if (m_stale)
+        const_cast<TimelineChart *>(this)->fetch(plot()->size());
+    return m_table.get();
+}
+
+void TimelineChart::fetch(QSize size)
+{
+    const auto samples = std::size_t(std::max(300, size.width()));
+    // A wider picture needs more; a little more room does not.
+    if (m_stale || samples > m_fetchedSamples * 5 / 4) {
+        const std::uint32_t before = m_timeline.events;
+        const bool isWhole = m_to <= m_from || before == 0 || (m_from <= 0 && m_to >= before);
+        if (!m_source) {
+            m_timeline = {};
+        } else if (isWhole) {
+            m_timeline = m_source(samples, 0, UINT32_MAX);
+        } else {
+            m_timeline = m_source(samples, std::uint32_t(std::max(0.0, std::floor(m_from))), std::uint32_t(std::ceil(m_to)));
+            // Another step: the old part of it means nothing.
+            if (m_timeline.events != before)
+                m_timeline = m_source(samples, 0, UINT32_MAX);
+        }
+        if (isWhole || m_timeline.events != before) {
+            m_from = 0;
+            m_to = m_timeline.events;
+        }
+        m_stale = false;
+        m_fetchedSamples = samples;
+        m_table->setSamples(m_timeline.samples);
+        fillGraphs();
+        relabel();
+    }
+    // Layers have names where at least a number fits over each.
+    const double width = std::max(1, size.width() - 60);
+    const bool isZoomed = m_to - m_from < 0.999 * m_timeline.events;
+    double widest = 0;
+    for (const TimelineBand &layer : m_timeline.layers)
+        widest = std::max(widest, (layer.to - layer.from) * width / std::max(1.0, m_to - m_from));
+    m_layers->setShown(isZoomed && widest > QFontMetricsF(theme().font).height() * 1.6);
+    m_legend->fit(size.width() - 70);
+    for (QCPAxis *axis : {plot()->xAxis, plot()->yAxis})
+        axis->setVisible(m_timeline.events > 0);
+    plot()->xAxis->setRange(m_from, std::max(m_to, m_from + 1));
+    const double unit = settings().gigaBytes();
+    const bool isAutomatic = m_memoryTo <= m_memoryFrom;
+    plot()->yAxis->setRange((isAutomatic ? memoryBase() : m_memoryFrom) / unit, (isAutomatic ? memoryTop() : m_memoryTo) / unit);
+    const Bytes lowest{std::llround(plot()->yAxis->range().lower * unit)};
+    m_marks->axisNote = lowest.value > 0 ? tr("The axis starts at %1").arg(settings().bytes(lowest, 1)) : QString();
+}
+
+double TimelineChart::memoryTop() const
+{
+    std::int64_t highest = 0;
+    for (const TimelineSample &sample : m_timeline.samples)
+        highest = std::max({highest, sample.reserved.value, sample.components.total().value});
+    double top = std::max(1.0, double(highest)) * 1.1;
+    // A far larger GPU would press the step flat: the legend says that its limit lies above.
+    if (m_limit && double(m_limit->capacity.value) < top * 1.5)
+        top = std::max(top, double(m_limit->capacity.value) * 1.06);
+    return top;
+}
+
+double TimelineChart::memoryBase() const
+{
+    if (m_timeline.samples.empty())
+        return 0;
+    const double unit = settings().gigaBytes();
+    const double top = memoryTop();
+    double lowest = top;
+    double weights = top; // the lowest area stays in sight
+    for (const TimelineSample &sample : m_timeline.samples) {
+        lowest = std::min(lowest, double(sample.components.total().value));
+        if (sample.components.bytes[0].value > 0)
+            weights = std::min(weights, double(sample.components.bytes[0].value));
+    }
+    lowest = std::min(lowest, weights);
+    // What never changes would press what does into a strip: the axis starts at a round figure below it, and says so.
+    if (lowest < 0.45 * top)
+        return 0;
+    const double wanted = (lowest - 0.2 * (top - lowest)) / unit;
+    const double part = (top - lowest) / 4 / unit;
+    const double digit = std::pow(10.0, std::floor(std::log10(part)));
+    const double round = part >= 5 * digit ? 5 * digit : part >= 2 * digit ? 2 * digit : digit;
+    return std::max(0.0, std::floor(wanted / round) * round * unit);
+}
+
+void TimelineChart::fillGraphs()
+{
+    const double unit = settings().gigaBytes();
+    const std::size_t count = m_timeline.samples.size();
+    std::array<QVector<QCPGraphData>, componentCount> areas;
+    QVector<QCPGraphData> reserved;
+    for (auto &area : areas)
+        area.reserve(qsizetype(count) + 1);
+    reserved.reserve(qsizetype(count) + 1);
+    const auto add = [&](double event, const TimelineSample &sample) {
+        Bytes height;
+        for (std::size_t i = 0; i < componentCount; ++i) {
+            height += sample.components.bytes[i];
+            areas[i].append({event, double(height.value) / unit});
+        }
+        reserved.append({event, double(sample.reserved.value) / unit});
+    };
+    for (const TimelineSample &sample : m_timeline.samples)
+        add(sample.event, sample);
+    if (count > 0)
+        add(std::max(m_to, double(m_timeline.samples.back().event + 1)), m_timeline.samples.back());
+    for (std::size_t i = 0; i < componentCount; ++i)
+        m_areas[i]->data()->set(areas[i], true);
+    m_reserved->data()->set(reserved, true);
+}
+
+void TimelineChart::relabel()
+{
+    m_table->relabel();
+    plot()->yAxis->setLabel(settings().gigaName());
+    setAccessibleName(tr("Memory through the step"));
+
+    std::vector<BandStrip::Band> bands;
+    m_marks->borders.clear();
+    for (const TimelineBand &band : m_timeline.phases) {
+        QString label = QString::fromStdString(band.label);
+        for (std::size_t i = 0; i < phaseCount; ++i) {
+            if (band.label == name(static_cast<Phase>(i)))
+                label = phaseLabel(static_cast<Phase>(i));
+        }
+        bands.push_back({label, {}, double(band.from), double(band.to)});
+        m_marks->borders.push_back(band.from);
+    }
+    m_phases->setBands(std::move(bands));
+    bands.clear();
+    for (const TimelineBand &band : m_timeline.layers) {
+        const QString label = QString::fromStdString(band.label);
+        bands.push_back({label, label.section(QLatin1Char(' '), -1), double(band.from), double(band.to)});
+    }
+    m_layers->setBands(std::move(bands));
+
+    m_marks->emptyText = m_timeline.events > 0 ? QString() : tr("No estimate yet");
+    m_marks->peak.reset();
+    const TimelineSample *peak = nullptr;
+    Bytes mostReserved;
+    for (const TimelineSample &sample : m_timeline.samples) {
+        mostReserved = std::max(mostReserved, sample.reserved);
+        if (sample.event == m_timeline.peakEvent)
+            peak = &sample;
+    }
+    QStringList sentences;
+    if (peak) {
+        const Bytes allocated = peak->components.total();
+        const QString text = tr("Peak: %1 allocated in %2").arg(settings().bytes(allocated), phaseLabel(peak->phase));
+        m_marks->peak = TimelineMarks::Peak{double(peak->event), double(allocated.value) / settings().gigaBytes(), text};
+        sentences << text;
+    }
+    std::vector<LineLegend::Entry> entries;
+    entries.push_back({LineLegend::Entry::Kind::Note, {}, tr("Across: allocations and frees in order")});
+    for (Component component : allComponents)
+        entries.push_back({LineLegend::Entry::Kind::Area, componentColour(component), componentLabel(component)});
+    entries.push_back({LineLegend::Entry::Kind::Dashed, theme().text, tr("Reserved, up to %1").arg(settings().bytes(mostReserved))});
+    if (m_limit) {
+        const bool isAbove = double(m_limit->capacity.value) > memoryTop();
+        const QString text = (isAbove ? tr("Capacity of %1, %2: above this view") : tr("Capacity of %1, %2; hatched: outside PyTorch"))
+                                 .arg(m_limit->title, settings().bytes(m_limit->capacity));
+        entries.push_back({LineLegend::Entry::Kind::Solid, overLimitColour(), text});
+        m_marks->limit = double(m_limit->capacity.value) / settings().gigaBytes();
+        m_marks->usable = double((m_limit->capacity - m_limit->outside).value) / settings().gigaBytes();
+        sentences << text;
+    } else {
+        m_marks->limit.reset();
+    }
+    if (m_timeline.events == 0)
+        entries.clear();
+    else
+        sentences << tr("Reserved, up to %1").arg(settings().bytes(mostReserved));
+    m_legend->setEntries(std::move(entries));
+    setAccessibleDescription(sentences.isEmpty() ? tr("No estimate yet") : sentences.join(QLatin1String(". ")));
+    if (m_crosshair)
+        setCrosshair(*m_crosshair);
+}
+
+void TimelineChart::restyle()
+{
+    const ChartTheme &look = theme();
+    for (BandStrip *strip : {m_phases, m_layers})
+        strip->setTheme(look);
+    m_legend->setTheme(look);
+    m_marks->theme = look;
+    m_overlay->theme = look;
+    plot()->setBackground(QBrush(look.background));
+    for (QCPAxis *axis : {plot()->xAxis, plot()->yAxis}) {
+        axis->setBasePen(QPen(look.muted, 1));
+        axis->setTickPen(QPen(look.muted, 1));
+        axis->setTickLabelFont(look.font);
+        axis->setTickLabelColor(look.muted);
+        axis->setLabelFont(look.small);
+        axis->setLabelColor(look.muted);
+        axis->grid()->setPen(QPen(look.grid, 1));
+        axis->grid()->setZeroLinePen(Qt::NoPen);
+    }
+    m_reserved->setPen(QPen(look.text, 1.4, Qt::DashLine));
+    recolour();
+    relabel();
+}
+
+void TimelineChart::recolour()
+{
+    const auto emphasised = highlight()->current().component;
+    for (Component component : allComponents) {
+        QColor colour = componentColour(component);
+        if (emphasised && *emphasised != component)
+            colour = blend(colour, theme().background, 0.6);
+        m_areas[std::size_t(component)]->setBrush(colour);
+    }
+    m_overlay->emphasised = emphasised;
+}
+
+void TimelineChart::showEvents(double from, double to)
+{
+    table(); // the number of events must be this estimate's
+    const double all = m_timeline.events;
+    if (all <= 0)
+        return;
+    const double width = std::clamp(to - from, std::min(fewestEvents, all), all);
+    const double first = std::clamp(from, 0.0, all - width);
+    if (first == m_from && first + width == m_to)
+        return;
+    m_from = first;
+    m_to = first + width;
+    m_stale = true;
+    redraw();
+}
+
+void TimelineChart::setMemoryRange(double from, double to)
+{
+    const double top = memoryTop();
+    const double height = std::clamp(to - from, top / 200, top);
+    m_memoryFrom = std::clamp(from, 0.0, top - height);
+    m_memoryTo = m_memoryFrom + height;
+    redraw();
+}
+
+void TimelineChart::resetView()
+{
+    m_memoryFrom = m_memoryTo = 0;
+    showEvents(0, m_timeline.events);
+    redraw();
+}
+
+void TimelineChart::zoom(double factor, double around)
+{
+    showEvents(around - (around - m_from) * factor, around + (m_to - around) * factor);
+}
+
+void TimelineChart::zoomMemory(double factor, double around)
+{
+    const QCPRange range = plot()->yAxis->range();
+    const double unit = settings().gigaBytes();
+    setMemoryRange((around - (around - range.lower) * factor) * unit, (around + (range.upper - around) * factor) * unit);
+}
+
+void TimelineChart::wheel(QWheelEvent *event)
+{
+    event->accept();
+    if (m_timeline.events == 0)
+        return;
+    const QPoint angle = event->angleDelta();
+    const QPointF position = event->position();
+    if (std::abs(angle.x()) > std::abs(angle.y())) {
+        const double shift = -angle.x() / 120.0 * 0.1 * (m_to - m_from);
+        showEvents(m_from + shift, m_to + shift);
+        return;
+    }
+    const double factor = std::pow(zoomStep, angle.y() / 120.0);
+    // Ctrl turns up as a sideways wheel with Alt on some systems; only Ctrl is promised.
+    if (event->modifiers() & Qt::ControlModifier)
+        zoomMemory(factor, plot()->yAxis->pixelToCoord(position.y()));
+    else
+        zoom(factor, plot()->xAxis->pixelToCoord(position.x()));
+}
+
+void TimelineChart::press(QMouseEvent *event)
+{
+    if (event->button() != Qt::LeftButton)
+        return;
+    m_dragFrom = event->position();
+    m_hasDragged = false;
+    m_dragFirst = m_from;
+    m_dragLowest = m_memoryFrom;
+}
+
+void TimelineChart::move(QMouseEvent *event)
+{
+    const QRectF axes = plot()->axisRect()->rect();
+    const QPointF position = event->position();
+    if (m_dragFrom && (event->buttons() & Qt::LeftButton)) {
+        const QPointF moved = position - *m_dragFrom;
+        if (!m_hasDragged && moved.manhattanLength() < QApplication::startDragDistance())
+            return;
+        m_hasDragged = true;
+        setCrosshair(std::nullopt);
+        plot()->setCursor(Qt::ClosedHandCursor);
+        const double width = m_to - m_from;
+        const double first = m_dragFirst - moved.x() * width / std::max(1.0, axes.width());
+        showEvents(first, first + width);
+        if (m_memoryTo > m_memoryFrom) {
+            const double height = m_memoryTo - m_memoryFrom;
+            const double lowest = m_dragLowest + moved.y() * height / std::max(1.0, axes.height());
+            setMemoryRange(lowest, lowest + height);
+        }
+        return;
+    }
+    plot()->setCursor(Qt::ArrowCursor);
+    if (axes.contains(position))
+        setCrosshair(plot()->xAxis->pixelToCoord(position.x()));
+    else
+        setCrosshair(std::nullopt);
+    setHovered(componentAt(position));
+}
+
+void TimelineChart::release(QMouseEvent *event)
+{
+    const bool isClick = m_dragFrom && !m_hasDragged && event->button() == Qt::LeftButton;
+    m_dragFrom.reset();
+    plot()->setCursor(Qt::ArrowCursor);
+    if (!isClick)
+        return;
+    if (const auto component = componentAt(event->position())) {
+        highlight()->setSelected({component, {}});
+        emit clicked(*component);
+    }
+}
+
+std::optional<std::size_t> TimelineChart::sampleAt(double event) const
+{
+    const auto &samples = m_timeline.samples;
+    if (samples.empty())
+        return std::nullopt;
+    const auto after =
+        std::upper_bound(samples.begin(), samples.end(), event, [](double at, const TimelineSample &sample) { return at < sample.event; });
+    return after == samples.begin() ? 0 : std::size_t(after - samples.begin()) - 1;
+}
+
+std::optional<Component> TimelineChart::componentAt(QPointF position) const
+{
+    if (!QRectF(plot()->axisRect()->rect()).contains(position))
+        return std::nullopt;
+    const auto index = sampleAt(plot()->xAxis->pixelToCoord(position.x()));
+    if (!index)
+        return std::nullopt;
+    const double bytes = plot()->yAxis->pixelToCoord(position.y()) * settings().gigaBytes();
+    Bytes height;
+    for (Component component : allComponents) {
+        height += m_timeline.samples[*index].components[component];
+        if (bytes < double(height.value))
+            return component;
+    }
+    return std::nullopt;
+}
+
+void TimelineChart::setHovered(std::optional<Component> component)
+{
+    if (component == m_hovered)
+        return;
+    m_hovered = component;
+    highlight()->setHovered({component, {}});
+    emit hovered(component);
+}
+
+void TimelineChart::setCrosshair(std::optional<double> event)
+{
+    if (event && m_stale)
+        table();
+    const auto index = event ? sampleAt(*event) : std::nullopt;
+    if (!index) {
+        if (!m_crosshair)
+            return;
+        m_crosshair.reset();
+        m_alive.clear();
+        m_overlay->event.reset();
+    } else {
+        const TimelineSample &sample = m_timeline.samples[*index];
+        if (m_crosshair != sample.event)
+            m_alive = m_aliveSource ? m_aliveSource(sample.event) : std::vector<AliveTensor>{};
+        m_crosshair = sample.event;
+        m_overlay->event = sample.event;
+        m_overlay->height = double(sample.components.total().value) / settings().gigaBytes();
+        m_overlay->title = tr("Event %1, %2").arg(locale().toString(sample.event), phaseLabel(sample.phase));
+        if (sample.layer >= 0)
+            m_overlay->title += tr(", layer %1").arg(sample.layer);
+        m_overlay->totals =
+            tr("%1 allocated, %2 reserved").arg(settings().bytes(sample.components.total()), settings().bytes(sample.reserved));
+        m_overlay->more = tr("and %1 more");
+        m_overlay->rows.clear();
+        for (const AliveTensor &tensor : m_alive) {
+            QString label = QString::fromStdString(tensor.label);
+            if (tensor.count > 1)
+                label += QStringLiteral(" × %1").arg(tensor.count);
+            m_overlay->rows.push_back({tensor.component, label, settings().bytes(tensor.bytes)});
+        }
+    }
+    if (isVisible())
+        m_overlay->layer()->replot();
+}
+
+QString TimelineChart::crosshairText() const
+{
+    if (!m_crosshair)
+        return {};
+    QStringList lines{m_overlay->title, m_overlay->totals};
+    for (const TimelineOverlay::Row &row : m_overlay->rows)
+        lines << QStringLiteral("%1\t%2\t%3").arg(row.size, componentLabel(row.component), row.label);
+    return lines.join(QLatin1Char('\n'));
+}
+
+QSize TimelineChart::sizeHint() const { return {fontMetrics().height() * 50, fontMetrics().height() * 16}; }
+
+QSize TimelineChart::minimumSizeHint() const { return {fontMetrics().height() * 24, fontMetrics().height() * 10}; }
+
+void TimelineChart::keyPressEvent(QKeyEvent *event)
+{
+    table();
+    const double middle = m_crosshair ? double(*m_crosshair) : (m_from + m_to) / 2;
+    const auto step = [&](int by) {
+        const auto index = m_crosshair ? sampleAt(*m_crosshair) : sampleAt(m_timeline.peakEvent);
+        if (!index)
+            return;
+        const auto last = std::ptrdiff_t(m_timeline.samples.size()) - 1;
+        const auto next = m_crosshair ? std::clamp(std::ptrdiff_t(*index) + by, std::ptrdiff_t(0), last) : std::ptrdiff_t(*index);
+        setCrosshair(m_timeline.samples[std::size_t(next)].event);
+        setAccessibleDescription(crosshairText());
+    };
+    switch (event->key()) {
+    case Qt::Key_Left: step(-1); break;
+    case Qt::Key_Right: step(1); break;
+    case Qt::Key_Plus:
+    case Qt::Key_Equal: zoom(zoomStep, middle); break;
+    case Qt::Key_Minus: zoom(1 / zoomStep, middle); break;
+    case Qt::Key_PageUp: showEvents(m_from - (m_to - m_from) * 0.8, m_to - (m_to - m_from) * 0.8); break;
+    case Qt::Key_PageDown: showEvents(m_from + (m_to - m_from) * 0.8, m_to + (m_to - m_from) * 0.8); break;
+    case Qt::Key_Home:
+    case Qt::Key_0: resetView(); break;
+    case Qt::Key_Escape: setCrosshair(std::nullopt); break;
+    default: ChartWidget::keyPressEvent(event); break;
+    }
+}
+
+} // namespace headroom

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/estimate/estimate.h"
+#include "ui/charts/chart_widget.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QCPGraph;
+
+namespace headroom {
+
+class BandStrip;
+class LineLegend;
+class TimelineMarks;
+class TimelineOverlay;
+class TimelineTable;
+
+/// The GPU whose memory is drawn as a limit.
+struct TimelineLimit {
+    QString title;
+    Bytes capacity;
+    Bytes outside; ///< of the capacity not PyTorch's: context and libraries
+};
+
+/// One step of training, event by event: allocated as stacked areas by component, reserved and the first GPU's capacity as
+/// lines, phases (and, zoomed in, layers) as bands above, the peak marked. A crosshair lists what is alive, largest first.
+/// The wheel zooms, with Ctrl the memory axis; dragging pans; a double click shows all again. By keyboard: arrows move the
+/// crosshair, plus and minus zoom, Page Up and Down pan, Home resets.
+class TimelineChart : public ChartWidget
+{
+    Q_OBJECT
+public:
+    /// The samples of events [from, to), at most `samples`.
+    using Source = std::function<Timeline(std::size_t samples, std::uint32_t from, std::uint32_t to)>;
+    /// What is alive after an event, largest first.
+    using AliveSource = std::function<std::vector<AliveTensor>(std::uint32_t event)>;
+
+    TimelineChart(DisplaySettings *settings, Highlight *highlight, QWidget *parent = nullptr);
+    ~TimelineChart() override;
+
+    /// Null: nothing is known.
+    void setEstimate(std::shared_ptr<const Estimate> estimate);
+    void setStep(Estimate::Step step);
+    /// Where the figures come from; setEstimate() does this with the estimate's own.
+    void setSources(Source timeline, AliveSource alive, std::optional<TimelineLimit> limit);
+
+    QAbstractTableModel *table() const override;
+
+    /// Events on screen, as far as they exist.
+    double firstVisibleEvent() const { return m_from; }
+    double lastVisibleEvent() const { return m_to; }
+    void showEvents(double from, double to);
+    void resetView();
+    const Timeline &shown() const { return m_timeline; }
+
+    std::optional<std::uint32_t> crosshairEvent() const { return m_crosshair; }
+    /// Puts the crosshair on the last sample at or before an event; nullopt: away.
+    void setCrosshair(std::optional<double> event);
+    /// The crosshair's list as text, for a screen reader and the clipboard.
+    QString crosshairText() const;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+signals:
+    void hovered(std::optional<Component> component);
+    void clicked(Component component);
+
+protected:
+    void restyle() override;
+    void keyPressEvent(QKeyEvent *event) override;
+
+private:
+    void fetch(QSize size);
+    void fillGraphs();
+    void recolour();
+    void relabel();
+    void wheel(QWheelEvent *event);
+    void press(QMouseEvent *event);
+    void move(QMouseEvent *event);
+    void release(QMouseEvent *event);
+    void zoom(double factor, double around);
+    void zoomMemory(double factor, double around);
+    void setMemoryRange(double from, double to);
+    void setHovered(std::optional<Component> component);
+    std::optional<Component> componentAt(QPointF position) const;
+    std::optional<std::size_t> sampleAt(double event) const;
+    double memoryTop() const;
+    double memoryBase() const;
+
+    std::shared_ptr<const Estimate> m_estimate;
+    Estimate::Step m_step = Estimate::Step::Steady;
+    Source m_source;
+    AliveSource m_aliveSource;
+    std::optional<TimelineLimit> m_limit;
+    Timeline m_timeline;
+    bool m_stale = false; ///< m_timeline is of an older estimate or range
+    std::size_t m_fetchedSamples = 0;
+    double m_from = 0, m_to = 0;
+    double m_memoryFrom = 0, m_memoryTo = 0; ///< bytes; equal: automatic
+    std::optional<std::uint32_t> m_crosshair;
+    std::vector<AliveTensor> m_alive;
+    std::optional<Component> m_hovered;
+    std::optional<QPointF> m_dragFrom;
+    bool m_hasDragged = false;
+    double m_dragFirst = 0, m_dragLowest = 0;
+
+    std::array<QCPGraph *, componentCount> m_areas{};
+    QCPGraph *m_reserved;
+    BandStrip *m_phases, *m_layers;
+    LineLegend *m_legend;
+    TimelineMarks *m_marks;
+    TimelineOverlay *m_overlay;
+    std::unique_ptr<TimelineTable> m_table;
+};
+
+} // namespace headroom
