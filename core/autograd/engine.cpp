@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The autograd engine: torch/csrc/autograd/engine.cpp, input_buffer.cpp, functions/accumulate_grad.h (PyTorch 2.13).
+#include "core/autograd/tape.h"
+
+#include "core/autograd/operators.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace headroom::autograd {
+
+namespace {
+
+bool runsBefore(const Node *a, const Node *b)
+{
+    return a->sequence < b->sequence; // a heap of the highest sequence number; AccumulateGrad has the highest there is
+}
+
+/// Whether the buffer holds the last reference to this gradient, so that the next one may be added into it
+/// (input_buffer.cpp: can_accumulate_inplace). A view never qualifies: its base shares the storage.
+bool ownsAlone(const Tensor &gradient, std::uint32_t storageReferences)
+{
+    return gradient->references == 1 && storageReferences == 1 && isDense(gradient->sizes, gradient->strides);
+}
+
+} // namespace
+
+Tensor BackwardCall::unpack(int slot)
+{
+    return tape.unpack(node, slot);
+}
+
+Tensor Tape::unpack(Node &node, int slot)
+{
+    SavedSlot &saved = node.saved[static_cast<std::size_t>(slot)];
+    if (!saved.frame)
+        return saved.tensor;
+    if (!saved.frame->recomputed)
+        recompute(*saved.frame);
+    return std::move(saved.frame->tensors[saved.index]);
+}
+
+/// Brings a gradient to the sizes and dtype of what it belongs to (engine.cpp: validate_outputs).
+void Tape::fit(Tensor &gradient, const Edge &edge)
+{
+    const Node &target = *edge.node;
+    if (!(gradient->sizes == target.outputSizes))
+        gradient = sumTo(std::move(gradient), target.outputSizes);
+    if (gradient->dtype != target.outputDtype)
+        gradient = toCopy(gradient, target.outputDtype);
+}
+
+void Tape::evaluate(Node *node, std::vector<Node *> &ready)
+{
+    Tensor gradient = std::move(node->buffer);
+
+    if (node->variable) { // AccumulateGrad
+        TensorImpl *leaf = node->variable;
+        if (leaf->grad) {
+            gradient.reset(); // added into .grad in place
+        } else {
+            // Stolen where nobody else holds it and its layout is the parameter's; else cloned.
+            const bool steal = gradient->references == 1 && gradient->strides == leaf->strides;
+            if (!steal)
+                gradient = clone(gradient, leaf->strides);
+            Tensor own = detach(gradient);
+            gradient.reset();
+            m_trace.storages[own->storage].role = Role::Gradient;
+            leaf->grad = own.impl();
+            ++leaf->grad->references;
+        }
+        if (afterAccumulate)
+            afterAccumulate(Tensor(leaf));
+        return;
+    }
+
+    BackwardCall call(*this, *node, std::move(gradient));
+    const char *module = std::exchange(m_module, node->module);
+    const std::int16_t layer = std::exchange(m_layer, node->layer);
+    node->op->backward(call);
+    for (std::size_t i = 0; i < node->edgeCount; ++i)
+        if (node->edges[i].node && call.outputs[i])
+            fit(call.outputs[i], node->edges[i]);
+    call.grad.reset();
+    releaseSaved(*node);
+
+    for (std::size_t i = 0; i < node->edgeCount; ++i) {
+        Node *next = node->edges[i].node;
+        if (!next)
+            continue;
+        Tensor &output = call.outputs[i];
+        if (output) {
+            if (!next->buffer) {
+                next->buffer = std::move(output);
+            } else if (ownsAlone(next->buffer, m_storageReferences[next->buffer->storage])) {
+                output.reset(); // old.add_(new)
+            } else {
+                next->buffer = add(next->buffer, output);
+                output.reset();
+            }
+        }
+        assert(next->dependencies > 0);
+        if (--next->dependencies == 0 && next->buffer) {
+            ready.push_back(next);
+            std::push_heap(ready.begin(), ready.end(), runsBefore);
+        }
+    }
+    m_module = module;
+    m_layer = layer;
+}
+
+void Tape::backward(const Tensor &root, const Tensor &gradient)
+{
+    assert(root.requiresGrad());
+    NoGrad noGrad(*this);
+    // _make_grads: the root's own gradient lives until backward returns.
+    Tensor rootGradient = gradient ? gradient : empty(root.sizes(), root.dtype(), "aten.ones_like.default");
+
+    Node *start = root->gradFunction;
+    const std::uint32_t epoch = ++m_epoch;
+    std::vector<Node *> pending{start};
+    start->epoch = epoch;
+    start->dependencies = 0;
+    while (!pending.empty()) { // compute_dependencies
+        Node *node = pending.back();
+        pending.pop_back();
+        for (std::size_t i = 0; i < node->edgeCount; ++i) {
+            Node *next = node->edges[i].node;
+            if (!next)
+                continue;
+            if (next->epoch != epoch) {
+                next->epoch = epoch;
+                next->dependencies = 0;
+                pending.push_back(next);
+            }
+            ++next->dependencies;
+        }
+    }
+
+    start->buffer = rootGradient;
+    std::vector<Node *> ready{start};
+    while (!ready.empty()) {
+        std::pop_heap(ready.begin(), ready.end(), runsBefore);
+        Node *node = ready.back();
+        ready.pop_back();
+        evaluate(node, ready);
+    }
+}
+
+} // namespace headroom::autograd

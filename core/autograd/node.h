@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/tensor.h"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace headroom::autograd {
+
+class BackwardCall;
+struct Node;
+
+/// What all nodes of one kind share: PyTorch's name and the gradient formula.
+struct Operator {
+    const char *name;                       ///< "MulBackward0"
+    void (*backward)(BackwardCall &call);   ///< torch/csrc/autograd/FunctionsManual.cpp, tools/autograd/derivatives.yaml
+};
+
+/// Where a gradient goes: input `input` of `node`.
+struct Edge {
+    Node *node = nullptr;
+    std::uint8_t input = 0;
+};
+
+/// A block run under non-reentrant checkpointing (torch/utils/checkpoint.py: _CheckpointFrame). It keeps the block's
+/// input and counts what the block saves; the first request for any of it runs the block again and keeps all that it
+/// saves. Alive as long as a saved slot refers to it.
+struct CheckpointFrame {
+    std::uint32_t references = 0;
+    std::function<void(const Tensor &)> run; ///< the block; its output is dropped
+    Tensor input;
+    std::uint32_t savedCount = 0;
+    std::vector<bool> wanted;               ///< by order of saving: the slot that asked for it still exists
+    bool recomputed = false;
+    std::vector<Tensor> tensors;            ///< by order of saving; empty until recomputed, each taken out on request
+    const char *module = "";
+    std::int16_t layer = -1;
+};
+
+/// A SavedVariable: the tensor itself, or a place in a checkpoint frame.
+struct SavedSlot {
+    Tensor tensor;
+    CheckpointFrame *frame = nullptr;
+    std::uint32_t index = 0;
+};
+
+/// A node of the backward graph (torch/csrc/autograd/function.h). Reference-counted: by the tensors whose gradFunction
+/// it is and by the edges that lead to it.
+struct Node {
+    static constexpr std::size_t maxEdges = 4, maxSaved = 8, maxOutputs = 1;
+
+    const Operator *op = nullptr;
+    Tape *tape = nullptr;
+    std::uint64_t sequence = 0;             ///< order of creation; AccumulateGrad: the highest there is
+    std::uint32_t references = 0;
+    std::uint8_t edgeCount = 0;
+    std::uint8_t savedCount = 0;
+    std::array<Edge, maxEdges> edges;
+    std::array<SavedSlot, maxSaved> saved;
+    std::array<std::int64_t, 4> scalars{};  ///< what the formula needs besides tensors (a dimension, a size, a flag)
+    Dims sizes;                             ///< sizes of an input, where the formula needs them
+    Dims strides;
+    Dims outputSizes;                       ///< metadata of the forward's output, which incoming gradients are fitted to
+    DType outputDtype = DType::Float32;
+    const char *module = "";
+    std::int16_t layer = -1;
+    TensorImpl *variable = nullptr;         ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
+    std::function<Tensor(const Tensor &)> block; ///< CheckpointFunction: the block to run again
+
+    // while a backward runs
+    std::uint32_t dependencies = 0;
+    std::uint32_t epoch = 0;
+    Tensor buffer;                          ///< InputBuffer: the gradients summed up so far
+};
+
+/// One call of a node's formula: the gradient that came in, the saved tensors, and the gradients to hand on.
+class BackwardCall
+{
+public:
+    BackwardCall(Tape &onTape, Node &ofNode, Tensor &&incoming) : tape(onTape), node(ofNode), grad(std::move(incoming)) {}
+
+    /// SavedVariable::unpack(): under checkpointing the first call runs the block again.
+    Tensor unpack(int slot);
+    /// Whether input `i` of the forward needs a gradient.
+    bool needs(int i) const { return node.edges[static_cast<std::size_t>(i)].node != nullptr; }
+    void give(int i, Tensor gradient) { outputs[static_cast<std::size_t>(i)] = std::move(gradient); }
+
+    Tape &tape;
+    Node &node;
+    Tensor grad;
+    std::array<Tensor, Node::maxEdges> outputs;
+};
+
+} // namespace headroom::autograd

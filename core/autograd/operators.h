@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/tape.h"
+
+/// PyTorch's operators, by what they allocate and save. Forward rules follow ATen and torch/csrc/autograd
+/// (VariableType: which inputs are saved), backward rules tools/autograd/derivatives.yaml and FunctionsManual.cpp,
+/// as PyTorch 2.13 runs them on CUDA. Each was compared with traces, allocation by allocation.
+///
+/// Operators of a stopped recomputation do nothing and return undefined tensors; undefined tensors have no sizes.
+namespace headroom::autograd {
+
+/// Nothing to compute: the recomputation has stopped, before or at this tensor.
+inline bool halted(const Tensor &t) { return !t || t->tape->stopped(); }
+
+// -- views: no memory of their own, but they keep their base alive
+Tensor view(const Tensor &t, const Dims &sizes);            ///< sizes must fit the strides
+Tensor reshape(const Tensor &t, const Dims &sizes);         ///< a view where the strides allow it, else a copy
+Tensor transpose(const Tensor &t, int a, int b);
+Tensor transposed2d(const Tensor &t);                       ///< t.t()
+Tensor unsqueeze(const Tensor &t, int dim);
+Tensor expand(const Tensor &t, const Dims &sizes);
+Tensor sliceLast(const Tensor &t, std::int64_t from, std::int64_t length); ///< t[..., from:from+length]
+Tensor contiguous(const Tensor &t);                         ///< t itself where it is row-major, else a copy
+
+// -- elementwise
+Tensor add(const Tensor &a, const Tensor &b);
+Tensor addNumber(const Tensor &a);                          ///< a + 1e-6
+Tensor mul(const Tensor &a, const Tensor &b);               ///< saves each factor that the other's gradient needs
+Tensor mulNumber(const Tensor &a);                          ///< a * 0.5 from Python: the number is saved as a tensor on the host
+Tensor mulScalar(const Tensor &a);                          ///< mul.Scalar: nothing saved
+Tensor divNumber(const Tensor &a);
+Tensor neg(const Tensor &a);
+Tensor square(const Tensor &a);                             ///< a.pow(2)
+Tensor rsqrt(const Tensor &a);
+Tensor silu(const Tensor &a);
+Tensor gelu(const Tensor &a);
+Tensor toCopy(const Tensor &a, DType dtype);                ///< a.to(dtype), always a copy
+Tensor to(const Tensor &a, DType dtype);                    ///< a.to(dtype): a itself where it has that dtype
+Tensor clone(const Tensor &a, const Dims &strides);
+Tensor dropout(const Tensor &a, double p);                  ///< native_dropout; a itself for p == 0
+Tensor unary(const Tensor &a, const char *op);              ///< an elementwise result for which no gradient is recorded (cos, sin ...)
+Tensor catLast(const Tensor &a, const Tensor &b);
+
+// -- reductions
+Tensor meanLast(const Tensor &a);                           ///< mean over the last dimension, kept as 1
+Tensor sumTo(Tensor &&a, const Dims &sizes);                ///< reduces broadcast dimensions of a gradient
+
+// -- matrix products
+Tensor mm(const Tensor &a, const Tensor &b);                ///< [n, k] x [k, m]
+Tensor bmm(const Tensor &a, const Tensor &b);               ///< [b, n, k] x [b, k, m]
+Tensor matmul(const Tensor &a, const Tensor &b);            ///< [..., n, k] x [..., k, m] with equal leading sizes
+Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
+
+// -- normalisation, softmax, loss
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias);
+Tensor softmax(const Tensor &x, std::optional<DType> dtype = {});
+Tensor safeSoftmax(const Tensor &x);
+Tensor logSoftmax(const Tensor &x);
+Tensor nllLoss(const Tensor &logProbabilities, const Tensor &target);
+Tensor embedding(const Tensor &weight, const Tensor &indices);
+
+// -- attention
+/// F.scaled_dot_product_attention on [B, H, S, D], dispatched as on compute capability 8: flash, memory-efficient, math.
+Tensor scaledDotProductAttention(Tensor query, Tensor key, Tensor value, Tensor mask, double dropoutP, bool causal, bool groupedHeads);
+
+/// Strides of an elementwise result (ATen/TensorIterator.cpp: reorder_dimensions, allocate_or_resize_outputs).
+Dims elementwiseStrides(const Tensor &a, const Tensor &b, const Dims &sizes);
+/// Strides as a's where a is dense (memory_format=preserve), else row-major.
+Dims preservedStrides(const Tensor &a);
+/// The dtype that two tensors promote to.
+DType promote(DType a, DType b);
+
+} // namespace headroom::autograd

@@ -1,0 +1,386 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/autograd/operators.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace headroom::autograd {
+
+DType promote(DType a, DType b)
+{
+    if (a == b)
+        return a;
+    if (isHalf(a) && isHalf(b))
+        return DType::Float32;
+    return std::max(a, b); // the enumeration is in promotion order, the two half types apart
+}
+
+Dims preservedStrides(const Tensor &a)
+{
+    return isDense(a.sizes(), a.strides()) ? a.strides() : contiguousStrides(a.sizes());
+}
+
+Dims elementwiseStrides(const Tensor &a, const Tensor &b, const Dims &sizes)
+{
+    const bool same = a.sizes() == sizes && (!b || b.sizes() == sizes);
+    if (same) { // compute_fast_setup_type
+        if (isContiguous(sizes, a.strides()) && (!b || isContiguous(sizes, b.strides())))
+            return contiguousStrides(sizes);
+        if (isDense(sizes, a.strides()) && (!b || b.strides() == a.strides()))
+            return a.strides();
+    }
+    const int rank = sizes.rank();
+    const Tensor *operands[] = {&a, &b};
+    const auto strideOf = [&](const Tensor &t, int dim) -> std::int64_t {
+        const int i = dim - (rank - t.rank());
+        return i < 0 || (t.size(i) == 1 && sizes[dim] != 1) ? 0 : t.strides()[i];
+    };
+    std::array<int, Dims::capacity> order{};
+    for (int i = 0; i < rank; ++i)
+        order[static_cast<std::size_t>(i)] = rank - 1 - i;
+    const auto shouldSwap = [&](int d0, int d1) {
+        for (const Tensor *t : operands) {
+            if (!t->defined())
+                continue;
+            const std::int64_t s0 = strideOf(*t, d0), s1 = strideOf(*t, d1);
+            if (s0 == 0 || s1 == 0)
+                continue;
+            if (s0 != s1)
+                return s0 < s1 ? -1 : 1;
+            if (sizes[d0] > sizes[d1])
+                return 1;
+        }
+        return 0;
+    };
+    for (int i = 1; i < rank; ++i) { // insertion sort, as TensorIterator's
+        int d1 = i;
+        for (int d0 = i - 1; d0 >= 0; --d0) {
+            int &p0 = order[static_cast<std::size_t>(d0)], &p1 = order[static_cast<std::size_t>(d1)];
+            const int comparison = shouldSwap(p0, p1);
+            if (comparison > 0) {
+                std::swap(p0, p1);
+                d1 = d0;
+            } else if (comparison < 0) {
+                break;
+            }
+        }
+    }
+    Dims strides = sizes;
+    std::int64_t next = 1;
+    for (int i = 0; i < rank; ++i) {
+        const int d = order[static_cast<std::size_t>(i)];
+        strides[d] = next;
+        next = checkedMultiply(next, std::max<std::int64_t>(sizes[d], 1));
+    }
+    return strides;
+}
+
+namespace {
+
+/// An elementwise result of one or two tensors, without a graph.
+Tensor compute(const Tensor &a, const Tensor &b, DType dtype, const char *op)
+{
+    const Dims sizes = b ? broadcast(a.sizes(), b.sizes()) : a.sizes();
+    return a->tape->make(sizes, elementwiseStrides(a, b, sizes), dtype, op);
+}
+
+void addBackward(BackwardCall &call)
+{
+    if (call.needs(0))
+        call.give(0, call.grad);
+    if (call.needs(1))
+        call.give(1, call.grad);
+}
+constexpr Operator addOperator{"AddBackward0", addBackward};
+
+void mulBackward(BackwardCall &call)
+{
+    // grad * other for self, grad * self for other; sums over broadcast dimensions are the engine's
+    Tensor other = call.needs(0) ? call.unpack(1) : Tensor();
+    Tensor self = call.needs(1) ? call.unpack(0) : Tensor();
+    if (call.needs(0))
+        call.give(0, compute(call.grad, other, promote(call.grad.dtype(), other.dtype()), "aten.mul.Tensor"));
+    if (call.needs(1))
+        call.give(1, compute(call.grad, self, promote(call.grad.dtype(), self.dtype()), "aten.mul.Tensor"));
+}
+constexpr Operator mulOperator{"MulBackward0", mulBackward};
+
+void mulNumberBackward(BackwardCall &call)
+{
+    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.mul.Tensor"));
+}
+constexpr Operator mulNumberOperator{"MulBackward0", mulNumberBackward};
+
+void mulScalarBackward(BackwardCall &call)
+{
+    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.mul.Scalar"));
+}
+constexpr Operator mulScalarOperator{"MulBackward1", mulScalarBackward};
+
+void divNumberBackward(BackwardCall &call)
+{
+    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.div.Tensor"));
+}
+constexpr Operator divNumberOperator{"DivBackward0", divNumberBackward};
+
+void negBackward(BackwardCall &call)
+{
+    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.neg.default"));
+}
+constexpr Operator negOperator{"NegBackward0", negBackward};
+
+void powBackward(BackwardCall &call)
+{
+    // grad * (exponent * self.pow(exponent - 1))
+    Tensor self = call.unpack(0);
+    Tensor power = compute(self, {}, self.dtype(), "aten.pow.Tensor_Scalar");
+    Tensor scaled = compute(power, {}, self.dtype(), "aten.mul.Scalar");
+    call.give(0, compute(call.grad, scaled, self.dtype(), "aten.mul.Tensor"));
+}
+constexpr Operator powOperator{"PowBackward0", powBackward};
+
+void rsqrtBackward(BackwardCall &call)
+{
+    // -0.5 * grad * result.pow(3)
+    Tensor result = call.unpack(0);
+    Tensor cubed = compute(result, {}, result.dtype(), "aten.pow.Tensor_Scalar");
+    Tensor scaled = compute(cubed, {}, result.dtype(), "aten.mul.Scalar");
+    call.give(0, compute(scaled, call.grad, result.dtype(), "aten.mul.Tensor"));
+}
+constexpr Operator rsqrtOperator{"RsqrtBackward0", rsqrtBackward};
+
+void siluBackward(BackwardCall &call)
+{
+    Tensor self = call.unpack(0);
+    call.give(0, compute(self, {}, self.dtype(), "aten.silu_backward.default"));
+}
+constexpr Operator siluOperator{"SiluBackward0", siluBackward};
+
+void geluBackward(BackwardCall &call)
+{
+    Tensor self = call.unpack(0);
+    call.give(0, compute(call.grad, self, self.dtype(), "aten.gelu_backward.default"));
+}
+constexpr Operator geluOperator{"GeluBackward0", geluBackward};
+
+void toCopyBackward(BackwardCall &call)
+{
+    call.give(0, to(call.grad, static_cast<DType>(call.node.scalars[0])));
+}
+constexpr Operator toCopyOperator{"ToCopyBackward0", toCopyBackward};
+
+void dropoutBackward(BackwardCall &call)
+{
+    Tensor mask = call.unpack(0);
+    call.give(0, compute(call.grad, mask, call.grad.dtype(), "aten.native_dropout_backward.default"));
+}
+constexpr Operator dropoutOperator{"NativeDropoutBackward0", dropoutBackward};
+
+void catBackward(BackwardCall &call)
+{
+    // narrow(): views of the gradient
+    for (int i = 0; i < 2; ++i)
+        if (call.needs(i))
+            call.give(i, sliceLast(call.grad, 0, call.node.scalars[static_cast<std::size_t>(i)]));
+}
+constexpr Operator catOperator{"CatBackward0", catBackward};
+
+void meanBackward(BackwardCall &call)
+{
+    // grad.expand(sizes) / n
+    Tensor spread = expand(call.grad, call.node.sizes);
+    call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.div.Scalar"));
+}
+constexpr Operator meanOperator{"MeanBackward1", meanBackward};
+
+Tensor simple(const Operator &op, const Tensor &a, const char *name)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(op, {&a});
+    Tensor out = compute(a, {}, a.dtype(), name);
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor savingInput(const Operator &op, const Tensor &a, const char *name)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(op, {&a});
+    tape.save(node, 0, a);
+    if (tape.stopped())
+        return {};
+    Tensor out = compute(a, {}, a.dtype(), name);
+    tape.attach(node, out);
+    return out;
+}
+
+} // namespace
+
+Tensor add(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(addOperator, {&a, &b});
+    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), "aten.add.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor addNumber(const Tensor &a)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(addOperator, {&a});
+    Tensor out = compute(a, {}, a.dtype(), "aten.add.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor mul(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(mulOperator, {&a, &b});
+    if (b.requiresGrad())
+        tape.save(node, 0, a);
+    if (a.requiresGrad())
+        tape.save(node, 1, b);
+    if (tape.stopped())
+        return {};
+    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), "aten.mul.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor mulNumber(const Tensor &a)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(mulNumberOperator, {&a});
+    if (node) {
+        // The number is a tensor on the host: no memory here, but it counts as saved, so that a recomputation comes this far.
+        Tensor number = tape.make({0}, {1}, a.dtype(), "");
+        tape.save(node, 0, number);
+    }
+    if (tape.stopped())
+        return {};
+    Tensor out = compute(a, {}, a.dtype(), "aten.mul.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor mulScalar(const Tensor &a) { return simple(mulScalarOperator, a, "aten.mul.Scalar"); }
+Tensor divNumber(const Tensor &a) { return simple(divNumberOperator, a, "aten.div.Tensor"); }
+Tensor neg(const Tensor &a) { return simple(negOperator, a, "aten.neg.default"); }
+Tensor square(const Tensor &a) { return savingInput(powOperator, a, "aten.pow.Tensor_Scalar"); }
+Tensor silu(const Tensor &a) { return savingInput(siluOperator, a, "aten.silu.default"); }
+Tensor gelu(const Tensor &a) { return savingInput(geluOperator, a, "aten.gelu.default"); }
+
+Tensor rsqrt(const Tensor &a)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(rsqrtOperator, {&a});
+    Tensor out = compute(a, {}, a.dtype(), "aten.rsqrt.default");
+    tape.attach(node, out);
+    tape.save(node, 0, out);
+    return out;
+}
+
+Tensor toCopy(const Tensor &a, DType dtype)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(toCopyOperator, {&a});
+    if (node)
+        node->scalars[0] = static_cast<std::int64_t>(a.dtype());
+    Tensor out = tape.make(a.sizes(), preservedStrides(a), dtype, "aten._to_copy.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor to(const Tensor &a, DType dtype)
+{
+    return halted(a) || a.dtype() == dtype ? a : toCopy(a, dtype);
+}
+
+Tensor dropout(const Tensor &a, double p)
+{
+    if (halted(a))
+        return {};
+    if (p == 0.0)
+        return a;
+    Tape &tape = *a->tape;
+    Node *node = tape.record(dropoutOperator, {&a});
+    Tensor out = compute(a, {}, a.dtype(), "aten.native_dropout.default");
+    Tensor mask = compute(a, {}, DType::Bool, "aten.native_dropout.default");
+    tape.attach(node, out);
+    tape.save(node, 0, mask);
+    return out;
+}
+
+Tensor unary(const Tensor &a, const char *op)
+{
+    return halted(a) ? Tensor() : compute(a, {}, a.dtype(), op);
+}
+
+Tensor catLast(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(catOperator, {&a, &b});
+    if (node)
+        node->scalars = {a.size(-1), b.size(-1), 0, 0};
+    Dims sizes = a.sizes();
+    sizes[sizes.rank() - 1] = a.size(-1) + b.size(-1);
+    Tensor out = tape.empty(sizes, promote(a.dtype(), b.dtype()), "aten.cat.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor meanLast(const Tensor &a)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(meanOperator, {&a});
+    if (node)
+        node->sizes = a.sizes();
+    Dims sizes = a.sizes();
+    sizes[sizes.rank() - 1] = 1;
+    Tensor out = tape.empty(sizes, a.dtype(), "aten.mean.dim");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor sumTo(Tensor &&a, const Dims &sizes)
+{
+    if (!a || a.sizes() == sizes)
+        return std::move(a);
+    // at::sum_to: one sum over the leading and the broadcast dimensions, kept as 1; then a view without the leading ones
+    const int leading = a.rank() - sizes.rank();
+    Dims kept = a.sizes();
+    bool reduces = false;
+    for (int i = 0; i < kept.rank(); ++i) {
+        if (i < leading || (sizes[i - leading] == 1 && kept[i] != 1)) {
+            reduces = reduces || i < leading || kept[i] != 1;
+            kept[i] = 1;
+        }
+    }
+    Tensor summed = reduces ? a->tape->empty(kept, a.dtype(), "aten.sum.dim_IntList") : std::move(a);
+    return leading > 0 ? summed->tape->view(summed, sizes, contiguousStrides(sizes)) : summed;
+}
+
+} // namespace headroom::autograd

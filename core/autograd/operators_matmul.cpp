@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/autograd/operators.h"
+
+#include <cassert>
+
+namespace headroom::autograd {
+
+namespace {
+
+Tensor product(Tape &tape, const Dims &sizes, DType dtype, const char *op)
+{
+    Tensor out = tape.empty(sizes, dtype, op);
+    tape.useBlas();
+    return out;
+}
+
+void mmBackward(BackwardCall &call)
+{
+    Tensor a = call.needs(1) ? call.unpack(0) : Tensor();
+    Tensor b = call.needs(0) ? call.unpack(1) : Tensor();
+    const Dims bSizes{call.node.sizes[0], call.node.sizes[1]}, bStrides = call.node.strides;
+    if (call.needs(1)) {
+        // The second factor's gradient comes first. For a weight seen through t() it is (grad.t() @ a).t(), so that its
+        // memory has the weight's own layout (FunctionsManual.cpp: mm_mat2_backward).
+        const bool columnMajor = bStrides[0] == 1 && bStrides[1] == bSizes[0];
+        call.give(1, columnMajor ? transposed2d(product(call.tape, {bSizes[1], bSizes[0]}, call.grad.dtype(), "aten.mm.default"))
+                                 : product(call.tape, bSizes, call.grad.dtype(), "aten.mm.default"));
+    }
+    if (call.needs(0))
+        call.give(0, product(call.tape, {call.grad.size(0), bSizes[0]}, call.grad.dtype(), "aten.mm.default"));
+}
+constexpr Operator mmOperator{"MmBackward0", mmBackward};
+
+void addmmBackward(BackwardCall &call)
+{
+    // edges: the two factors as for mm, the bias third; its gradient is grad itself, summed over the rows by the engine
+    mmBackward(call);
+    if (call.needs(2))
+        call.give(2, call.grad);
+}
+constexpr Operator addmmOperator{"AddmmBackward0", addmmBackward};
+
+void bmmBackward(BackwardCall &call)
+{
+    Tensor a = call.needs(1) ? call.unpack(0) : Tensor();
+    Tensor b = call.needs(0) ? call.unpack(1) : Tensor();
+    const Dims &s = call.node.sizes; // [b, k, m] of the second factor
+    if (call.needs(1))
+        call.give(1, product(call.tape, {s[0], s[1], s[2]}, call.grad.dtype(), "aten.bmm.default"));
+    if (call.needs(0))
+        call.give(0, product(call.tape, {s[0], call.grad.size(1), s[1]}, call.grad.dtype(), "aten.bmm.default"));
+}
+constexpr Operator bmmOperator{"BmmBackward0", bmmBackward};
+
+/// A view that autograd does not track as one (at::_unsafe_view): the result owns the storage alone once `t` is gone.
+Tensor unsafeView(Tensor &&t, const Dims &sizes)
+{
+    if (halted(t))
+        return {};
+    static constexpr Operator op{"UnsafeViewBackward0", [](BackwardCall &call) { call.give(0, reshape(call.grad, call.node.sizes)); }};
+    Tape &tape = *t->tape;
+    Node *node = tape.record(op, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    Tensor out = tape.detach(t);
+    out->sizes = sizes;
+    out->strides = contiguousStrides(sizes);
+    tape.attach(node, out);
+    t.reset();
+    return out;
+}
+
+void saveFactors(Tape &tape, Node *node, const Tensor &a, const Tensor &b)
+{
+    if (!node)
+        return;
+    node->sizes = b.sizes();
+    node->strides = b.strides();
+    if (b.requiresGrad())
+        tape.save(node, 0, a);
+    if (a.requiresGrad())
+        tape.save(node, 1, b);
+}
+
+} // namespace
+
+Tensor mm(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    assert(a.rank() == 2 && b.rank() == 2 && a.size(1) == b.size(0));
+    Tape &tape = *a->tape;
+    Node *node = tape.record(mmOperator, {&a, &b});
+    saveFactors(tape, node, a, b);
+    if (tape.stopped())
+        return {};
+    Tensor out = product(tape, {a.size(0), b.size(1)}, a.dtype(), "aten.mm.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor bmm(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    assert(a.rank() == 3 && b.rank() == 3 && a.size(2) == b.size(1));
+    Tape &tape = *a->tape;
+    Node *node = tape.record(bmmOperator, {&a, &b});
+    saveFactors(tape, node, a, b);
+    if (tape.stopped())
+        return {};
+    Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, a.dtype(), "aten.bmm.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor matmul(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Tensor right = tape.autocastCast(b); // arguments are cast from the last to the first
+    Tensor left = tape.autocastCast(a);
+    if (right.rank() == 2) { // folded: the leading dimensions are rows
+        const std::int64_t rows = left.sizes().leading().elements();
+        Tensor folded = reshape(left, {rows, left.size(-1)});
+        Dims sizes = left.sizes();
+        sizes[sizes.rank() - 1] = right.size(1);
+        return unsafeView(mm(folded, right), sizes);
+    }
+    const Dims leading = left.sizes().leading().leading();
+    const std::int64_t batch = leading.elements();
+    Tensor foldedLeft = reshape(left, {batch, left.size(-2), left.size(-1)});
+    Tensor foldedRight = reshape(right, {batch, right.size(-2), right.size(-1)});
+    Dims sizes = left.sizes();
+    sizes[sizes.rank() - 1] = right.size(-1);
+    return unsafeView(bmm(foldedLeft, foldedRight), sizes);
+}
+
+Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias)
+{
+    if (halted(x))
+        return {};
+    Tape &tape = *x->tape;
+    Tensor castBias = bias ? tape.autocastCast(bias) : Tensor();
+    Tensor castWeight = tape.autocastCast(weight);
+    Tensor input = tape.autocastCast(x);
+    if (!bias) {
+        Tensor seen = transposed2d(castWeight);
+        const std::int64_t rows = input.sizes().leading().elements();
+        Tensor folded = reshape(input, {rows, input.size(-1)});
+        Dims sizes = input.sizes();
+        sizes[sizes.rank() - 1] = weight.size(0);
+        return unsafeView(mm(folded, seen), sizes);
+    }
+    // addmm over the flattened input (aten/src/ATen/native/Linear.cpp: _flatten_nd_linear)
+    const std::int64_t rows = input.sizes().leading().elements();
+    Tensor folded = reshape(input, {rows, input.size(-1)});
+    Tensor seen = transposed2d(castWeight);
+    Node *node = tape.record(addmmOperator, {&folded, &seen, &castBias});
+    saveFactors(tape, node, folded, seen);
+    if (tape.stopped())
+        return {};
+    Tensor out = product(tape, {rows, weight.size(0)}, input.dtype(), "aten.addmm.default");
+    tape.attach(node, out);
+    Dims sizes = input.sizes();
+    sizes[sizes.rank() - 1] = weight.size(0);
+    return view(out, sizes);
+}
+
+Tensor Tape::autocastCast(const Tensor &tensor)
+{
+    const std::optional<DType> target = autocast();
+    if (!target || !tensor || !isFloating(tensor.dtype()) || tensor.dtype() == *target)
+        return tensor;
+    const bool cacheable = tensor.dtype() == DType::Float32 && tensor.requiresGrad() && tensor.isLeaf() && !tensor->base;
+    if (!cacheable)
+        return toCopy(tensor, *target);
+    for (const CachedCast &cached : m_autocastCache)
+        if (cached.source.impl() == tensor.impl())
+            return cached.cast;
+    Tensor cast = toCopy(tensor, *target);
+    m_autocastCache.push_back({tensor, cast});
+    return cast;
+}
+
+} // namespace headroom::autograd

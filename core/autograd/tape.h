@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/node.h"
+#include "core/autograd/tensor.h"
+#include "core/autograd/trace.h"
+
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+namespace headroom::autograd {
+
+/// Runs model code: owns tensors and backward nodes, writes the trace, knows the modes that PyTorch keeps per thread
+/// (gradients enabled, autocast). One tape is one process's view of one GPU; it is used by one thread.
+class Tape
+{
+public:
+    Tape();
+    ~Tape();
+    Tape(const Tape &) = delete;
+    Tape &operator=(const Tape &) = delete;
+
+    // -- tensors
+    /// A new storage and a tensor over all of it.
+    Tensor make(const Dims &sizes, const Dims &strides, DType dtype, const char *op);
+    Tensor empty(const Dims &sizes, DType dtype, const char *op = "aten.empty.memory_format") { return make(sizes, contiguousStrides(sizes), dtype, op); }
+    /// A view of `tensor`'s storage. It keeps its base alive, as PyTorch's views do, also where no gradient is recorded.
+    Tensor view(const Tensor &tensor, const Dims &sizes, const Dims &strides);
+    /// tensor.detach(): shares the storage and nothing else.
+    Tensor detach(const Tensor &tensor);
+    /// A storage without a tensor: buffers inside a kernel. Release it with freeStorage().
+    StorageId allocateStorage(std::int64_t bytes, const char *op, std::uint8_t stream = 0);
+    void freeStorage(StorageId storage);
+    void setRole(const Tensor &tensor, Role role) { m_trace.storages[tensor->storage].role = role; }
+
+    // -- recording
+    /// A node for an operator over `inputs`, or null where no gradient is to be recorded.
+    /// Undefined inputs are allowed and get no edge.
+    Node *record(const Operator &op, std::initializer_list<const Tensor *> inputs);
+    /// Saves an input or output for the formula (SavedVariable). Under checkpointing it goes to the frame.
+    void save(Node *node, int slot, const Tensor &tensor);
+    /// Makes `output` the node's result.
+    void attach(Node *node, Tensor &output);
+    /// loss.backward(): runs the graph behind `root` (a scalar, or `gradient` is given). Accumulates into leaves.
+    void backward(const Tensor &root, const Tensor &gradient = {});
+    /// Called after a leaf's gradient was accumulated (register_post_accumulate_grad_hook).
+    std::function<void(const Tensor &leaf)> afterAccumulate;
+
+    // -- checkpointing (torch/utils/checkpoint.py)
+    /// use_reentrant=False: saves go to a frame; the first that is asked for runs `block` again, up to the last save.
+    Tensor checkpoint(std::function<Tensor(const Tensor &)> block, const Tensor &input);
+    /// use_reentrant=True: no graph in forward; backward runs the block whole and a backward of its own through it.
+    Tensor checkpointReentrant(std::function<Tensor(const Tensor &)> block, const Tensor &input);
+    /// Early stop: the recomputation has all it needs. Operators then do nothing and return undefined tensors.
+    bool stopped() const { return m_stopped; }
+
+    // -- modes
+    bool gradEnabled() const { return m_gradEnabled; }
+    class NoGrad
+    {
+    public:
+        explicit NoGrad(Tape &tape, bool enabled = false) : m_tape(tape), m_before(tape.m_gradEnabled) { tape.m_gradEnabled = enabled; }
+        ~NoGrad() { m_tape.m_gradEnabled = m_before; }
+        NoGrad(const NoGrad &) = delete;
+        NoGrad &operator=(const NoGrad &) = delete;
+
+    private:
+        Tape &m_tape;
+        bool m_before;
+    };
+
+    /// torch.autocast: the dtype that matrix products compute in; unset: no autocast.
+    std::optional<DType> autocast() const { return m_autocastDepth ? m_autocastDtype : std::nullopt; }
+    class Autocast
+    {
+    public:
+        Autocast(Tape &tape, std::optional<DType> dtype);
+        ~Autocast();
+        Autocast(const Autocast &) = delete;
+        Autocast &operator=(const Autocast &) = delete;
+
+    private:
+        Tape &m_tape;
+        bool m_active;
+        std::optional<DType> m_before;
+    };
+    /// autocast's cached_cast (ATen/autocast_mode.cpp): a cast of a trainable fp32 leaf is kept until the outermost context ends.
+    Tensor autocastCast(const Tensor &tensor);
+
+    // -- workspaces
+    static constexpr const char *workspaceName = "cuBLAS workspace";
+    /// Bytes that each cuBLAS handle takes at its first product and keeps (CublasHandlePool.cpp); 0: none.
+    void setWorkspaceBytes(std::int64_t bytes) { m_workspaceBytes = bytes; }
+    /// A matrix product runs: handles are per thread, and backward runs on a thread of its own.
+    void useBlas();
+
+    // -- labels
+    class Scope
+    {
+    public:
+        Scope(Tape &tape, const char *module) : m_tape(tape), m_module(tape.m_module), m_layer(tape.m_layer) { tape.m_module = module; }
+        Scope(Tape &tape, const char *module, std::int16_t layer) : Scope(tape, module) { tape.m_layer = layer; }
+        ~Scope()
+        {
+            m_tape.m_module = m_module;
+            m_tape.m_layer = m_layer;
+        }
+        Scope(const Scope &) = delete;
+        Scope &operator=(const Scope &) = delete;
+
+    private:
+        Tape &m_tape;
+        const char *m_module;
+        std::int16_t m_layer;
+    };
+    TracePhase phase() const { return m_phase; }
+    void mark(TracePhase phase, int step, int microBatch);
+    void mark(TracePhase phase); ///< within the same step and micro-batch
+    /// Allocations go to this CUDA stream's pool until it is set back.
+    void setStream(std::uint8_t stream) { m_stream = stream; }
+
+    const Trace &trace() const { return m_trace; }
+    Trace takeTrace() { return std::move(m_trace); }
+
+    // -- used by Tensor and the engine
+    void releaseTensor(TensorImpl *impl);
+    Node *accumulatorOf(TensorImpl *leaf);
+    void dropNode(Node *node);
+    Tensor unpack(Node &node, int slot);
+
+private:
+    TensorImpl *newImpl();
+    Node *newNode();
+    void releaseSaved(Node &node);
+    void dropFrame(CheckpointFrame *frame);
+    void recompute(CheckpointFrame &frame);
+    void releaseStorageReference(StorageId storage);
+    void evaluate(Node *node, std::vector<Node *> &ready);
+    void fit(Tensor &gradient, const Edge &edge);
+    void clearAutocastCache();
+
+    Trace m_trace;
+    std::vector<std::uint32_t> m_storageReferences;
+    std::deque<TensorImpl> m_impls;
+    std::vector<TensorImpl *> m_freeImpls;
+    std::deque<Node> m_nodes;
+    std::vector<Node *> m_freeNodes;
+    std::vector<Node *> m_dying;        // nodes to be released, so that long graphs do not recurse
+    bool m_releasing = false;
+    std::uint64_t m_sequence = 0;
+    std::uint32_t m_epoch = 0;
+
+    bool m_gradEnabled = true;
+    bool m_stopped = false;
+    CheckpointFrame *m_packing = nullptr;       // forward of a checkpointed block
+    CheckpointFrame *m_recomputing = nullptr;   // its second forward
+    std::uint32_t m_recomputedCount = 0;
+    Node *m_unattached = nullptr;               // where the recomputation stopped
+    std::optional<DType> m_autocastDtype;
+    int m_autocastDepth = 0;
+    struct CachedCast {
+        Tensor source, cast;
+    };
+    std::vector<CachedCast> m_autocastCache;
+
+    std::int64_t m_workspaceBytes = 0;
+    StorageId m_workspaces[2] = {noStorage, noStorage};
+    const char *m_module = "";
+    std::int16_t m_layer = -1;
+    TracePhase m_phase = TracePhase::Load;
+    std::uint8_t m_stream = 0;
+};
+
+} // namespace headroom::autograd

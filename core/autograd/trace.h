@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/shape.h"
+#include "core/units/dtype.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace headroom::autograd {
+
+/// Index of a storage in the trace.
+using StorageId = std::uint32_t;
+inline constexpr StorageId noStorage = UINT32_MAX;
+
+/// What a storage is kept for. Decided when it becomes known: a gradient is born as an operator's output.
+enum class Role : std::uint8_t { Temporary, Parameter, Gradient, OptimizerState, Input, EngineBuffer };
+
+/// The parts of the loop, in the tracer's words.
+enum class TracePhase : std::uint8_t { Load, Forward, Loss, Backward, Optimizer, Idle };
+
+/// Everything known about one allocation. `op` and `module` are string literals and need no owner.
+struct StorageRecord {
+    std::int64_t bytes = 0;         ///< as requested, not rounded
+    Dims shape;                     ///< of the first tensor on it
+    const char *op = "";            ///< the operator that made it, by PyTorch's name: "aten.mm.default"
+    const char *module = "";        ///< the module that ran, within its layer: "self_attn.q_proj"
+    std::int16_t layer = -1;        ///< decoder layer; -1: outside the layers
+    DType dtype = DType::Float32;
+    Role role = Role::Temporary;
+    TracePhase phase = TracePhase::Load; ///< of its birth
+    std::uint8_t stream = 0;        ///< CUDA stream whose pool it comes from; 0: the default stream
+    bool recomputed = false;        ///< born in backward with gradients enabled: checkpointing's second forward
+};
+
+/// An allocation or a release, in program order.
+struct Event {
+    StorageId storage : 31;
+    std::uint32_t release : 1;
+};
+
+/// Where a stretch of the loop begins.
+struct Mark {
+    std::uint32_t event = 0;
+    TracePhase phase = TracePhase::Load;
+    std::int16_t step = 0;          ///< 0-based
+    std::int32_t microBatch = 0;
+};
+
+/// The ordered allocations and releases of loading and of some steps.
+struct Trace {
+    std::vector<StorageRecord> storages;
+    std::vector<Event> events;
+    std::vector<Mark> marks;
+};
+
+} // namespace headroom::autograd

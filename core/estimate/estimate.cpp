@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/estimate.h"
+
+#include "core/estimate/outside.h"
+#include "core/estimate/step_record.h"
+#include "core/hardware/gpu.h"
+#include "core/model/catalogue.h"
+#include "core/plan/fields.h"
+#include "core/training/step.h"
+#include "core/units/checked.h"
+
+#include <algorithm>
+#include <fstream>
+#include <new>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace headroom {
+
+namespace {
+
+constexpr int tracedSteps = 3;
+constexpr std::uintmax_t largestConfig = 16 << 20;
+
+AllocatorOptions allocatorOptions(const TrainingPlan &plan)
+{
+    AllocatorOptions options;
+    options.expandableSegments = plan.runtime.expandableSegments;
+    options.maxSplitSizeMb = plan.runtime.maxSplitSizeMb;
+    return options;
+}
+
+/// The larger of first step and steady state, which is what decides whether a run fits.
+const Peak &higher(const Peak &a, const Peak &b)
+{
+    return a.device > b.device || (a.device == b.device && a.allocated > b.allocated) ? a : b;
+}
+
+Peak withDevice(Peak peak, Bytes outside)
+{
+    peak.device = peak.reserved + outside;
+    return peak;
+}
+
+Verdict judge(Bytes capacity, Bytes device, const Band &band)
+{
+    const double margin = band.device.value_or(0.0) * static_cast<double>(device.value);
+    if (static_cast<double>(std::abs((capacity - device).value)) <= margin)
+        return Verdict::Tight;
+    return device <= capacity ? Verdict::Fits : Verdict::DoesNotFit;
+}
+
+/// How the plan does on one GPU. The first replay knew no limit; only where that would not fit is the trace replayed
+/// within the GPU's memory, where the allocator first gives back what it keeps.
+GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &record, const Band &band, bool rounded)
+{
+    const Bytes outside = total(outsideOfPyTorch(plan, &gpu));
+    const std::int64_t workspace = cublasWorkspaceBytes(plan, &gpu);
+    const StepRecord *used = &record;
+    std::optional<StepRecord> own;
+    const auto highestDevice = [&](const StepRecord &r) { return higher(withDevice(r.peak(0), outside), withDevice(r.peak(r.steps() - 1), outside)); };
+
+    Peak peak = highestDevice(record);
+    GpuEstimate out{gpu.id, gpu.title(), gpu.capacity, Verdict::Fits, true, {}, {}, {}, {}, peak.phase};
+    const bool otherWorkspace = record.workspaceBytes() != workspace;
+    if (otherWorkspace || peak.device > gpu.capacity) {
+        AllocatorOptions options = allocatorOptions(plan);
+        options.capacity = gpu.capacity - outside;
+        Replay limited = options.capacity.value > 0 ? replay(record.trace(), options, workspace) : Replay{{}, {}, 0};
+        if (limited.outOfMemory) {
+            out.phase = static_cast<Phase>(record.phaseOf(*limited.outOfMemory));
+            if (otherWorkspace) {
+                own.emplace(record.run(), replay(record.trace(), allocatorOptions(plan), workspace), rounded, workspace);
+                peak = highestDevice(*own);
+            }
+        } else {
+            own.emplace(record.run(), std::move(limited), rounded, workspace);
+            used = &*own;
+            peak = highestDevice(*used);
+            out.phase = peak.phase;
+        }
+    }
+    out.allocated = peak.allocated;
+    out.reserved = peak.reserved;
+    out.device = peak.device;
+    out.fits = out.device <= out.capacity;
+    out.headroom = out.capacity - out.device;
+    out.verdict = judge(out.capacity, out.device, band);
+    return out;
+}
+
+void addNotes(Estimate &estimate, const Gpu *first)
+{
+    const TrainingPlan &plan = estimate.plan;
+    const auto note = [&](Severity severity, std::string where, std::string text) { estimate.notes.push_back({severity, std::move(where), std::move(text)}); };
+    for (const OutsideItem &item : outsideOfPyTorch(plan, first))
+        note(Severity::Information, "gpus",
+             fmt::format("Outside PyTorch: {}, {} (-{} to +{}). Source: {}.", item.what, formatBytes(item.bytes, ByteUnit::Binary, 0),
+                         formatBytes(item.lower, ByteUnit::Binary, 0), formatBytes(item.upper, ByteUnit::Binary, 0), item.source));
+    for (const std::string &id : plan.gpus) {
+        const Gpu *gpu = findGpu(id);
+        if (gpu && gpu->capacitySource != CapacitySource::NvidiaSmi)
+            note(Severity::Information, "gpus",
+                 fmt::format("{}: no nvidia-smi total is known; the capacity is {}.", gpu->title(),
+                             gpu->capacitySource == CapacitySource::TorchTotal ? "the largest total that PyTorch reported, plus 500 MiB" : "the size it is sold with"));
+    }
+    if (plan.gpus.empty())
+        note(Severity::Information, "gpus", "No GPU is named: compute capability 8.0 is assumed.");
+    if (plan.attention == AttentionKind::FlashAttention2)
+        note(Severity::Information, "attention", "The flash-attn package is taken to allocate what PyTorch's own flash attention does.");
+    if (plan.parallel.engine == Engine::DeepSpeed)
+        note(Severity::Warning, "parallel.engine", "DeepSpeed's sharding is a first version: it has not yet been checked against traces allocation by allocation.");
+    if (plan.batch.sequenceLength > estimate.model.maxPositions && estimate.model.maxPositions > 0)
+        note(Severity::Warning, "batch.sequence_length",
+             fmt::format("Longer than the {} positions that the model was made for (max_position_embeddings).", formatCount(estimate.model.maxPositions)));
+    if (plan.runtime.torch != "2.13")
+        note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
+    if (plan.runtime.transformers != "5.24")
+        note(Severity::Information, "runtime.transformers", "The model code is that of transformers 5.24, the nearest version known.");
+}
+
+Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelConfig model, std::stop_token cancel)
+{
+    auto out = std::make_shared<Estimate>();
+    out->plan = plan;
+    const Gpu *first = plan.gpus.empty() ? nullptr : findGpu(plan.gpus.front());
+    const std::int64_t workspace = cublasWorkspaceBytes(plan, first);
+    const bool rounded = plan.runtime.allocator == AllocatorKind::Rounded;
+
+    training::TrainingRun run = training::run(plan, model, tracedSteps, workspace, cancel);
+    out->model = std::move(model);
+    out->parametersTotal = run.parametersTotal;
+    out->parametersTrainable = run.parametersTrainable;
+    Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
+    auto record = std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace);
+    out->record = record;
+
+    const Bytes outside = total(outsideOfPyTorch(plan, first));
+    const int last = record->steps() - 1;
+    out->steady = record->steady();
+    out->peak = withDevice(record->peak(last), outside);
+    out->firstStep = withDevice(record->peak(0), outside);
+    out->savedActivations = record->savedActivations();
+    for (std::size_t p = 0; p < phaseCount; ++p) {
+        out->phases[p] = record->phasePeak(last, static_cast<Phase>(p));
+        out->firstPhases[p] = record->phasePeak(0, static_cast<Phase>(p));
+    }
+    for (std::size_t p : {static_cast<std::size_t>(Phase::Load), static_cast<std::size_t>(Phase::Idle)})
+        out->firstPhases[p] = out->phases[p];
+    for (const std::string &id : plan.gpus)
+        if (const Gpu *gpu = findGpu(id))
+            out->gpus.push_back(onGpu(plan, *gpu, *record, out->band, rounded));
+    addNotes(*out, first);
+    return std::shared_ptr<const Estimate>(std::move(out));
+}
+
+Issue tooLarge()
+{
+    return {{}, 0, "model", "the run is too large: a size does not fit into 64 bits", "make the model, the batch or the sequence smaller"};
+}
+
+} // namespace
+
+std::string_view name(Component component)
+{
+    constexpr std::string_view names[] = {"weights", "gradients", "optimizer", "activations", "temporary"};
+    return names[static_cast<std::size_t>(component)];
+}
+
+std::string_view name(Phase phase)
+{
+    constexpr std::string_view names[] = {"load", "forward", "loss", "backward", "optimizer", "idle"};
+    return names[static_cast<std::size_t>(phase)];
+}
+
+std::string_view name(Verdict verdict)
+{
+    constexpr std::string_view names[] = {"fits", "tight", "does-not-fit"};
+    return names[static_cast<std::size_t>(verdict)];
+}
+
+Result<ModelConfig> resolveModel(const TrainingPlan &plan)
+{
+    const ModelChoice &choice = plan.model;
+    if (!choice.config.empty())
+        return readModelConfig(choice.config);
+    if (!choice.configPath.empty()) {
+        const std::filesystem::path path = plan.folder / choice.configPath;
+        std::error_code error;
+        const std::uintmax_t size = std::filesystem::file_size(path, error);
+        if (error || !std::filesystem::is_regular_file(path, error))
+            return Issue{path.string(), 0, "model.config_path", "there is no such file", "give the path of a config.json, relative to the plan"};
+        if (size > largestConfig)
+            return Issue{path.string(), 0, "model.config_path", "the file is larger than 16 MiB, no config.json is", "give the path of a config.json"};
+        std::ifstream in(path, std::ios::binary);
+        std::ostringstream text;
+        if (!in || !(text << in.rdbuf()))
+            return Issue{path.string(), 0, "model.config_path", "the file cannot be read", "check its permissions"};
+        Result<ModelConfig> config = readModelConfig(text.str());
+        if (!config)
+            config.issue().file = path.string();
+        return config;
+    }
+    const ModelPreset *preset = findModelPreset(choice.preset);
+    if (!preset)
+        return Issue{{}, 0, "model.preset", fmt::format("no preset is called \"{}\"", choice.preset), "headroom-cli presets lists them; or give the model's config.json as config_path"};
+    if (!preset->supported)
+        return Issue{{}, 0, "model.preset", fmt::format("{}: {}", preset->id, preset->unsupportedReason), "choose a Llama, Mistral, Qwen2 or Qwen3 model"};
+    return preset->config;
+}
+
+Result<std::shared_ptr<const Estimate>> estimate(const TrainingPlan &plan, std::stop_token cancel)
+{
+    if (std::vector<Issue> issues = validate(plan); !issues.empty())
+        return std::move(issues.front());
+    Result<ModelConfig> model = resolveModel(plan);
+    if (!model)
+        return model.issue();
+    if (std::optional<Issue> issue = training::unsupported(plan, *model))
+        return *issue;
+    try {
+        return execute(plan, std::move(*model), cancel);
+    } catch (const SizeOverflow &) {
+        return tooLarge();
+    } catch (const std::bad_alloc &) {
+        return Issue{{}, 0, "model", "the estimate itself ran out of memory", "make the model smaller; a model of this many layers is far beyond what is trained"};
+    } catch (const training::Cancelled &) {
+        return Issue{{}, 0, {}, "cancelled", {}};
+    }
+}
+
+} // namespace headroom

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/allocator/caching_allocator.h"
+#include "core/autograd/trace.h"
+#include "core/estimate/estimate.h"
+#include "core/training/step.h"
+
+#include <vector>
+
+namespace headroom {
+
+/// A half-open range of events.
+struct EventRange {
+    std::uint32_t from = 0, to = 0;
+    bool contains(std::uint32_t event) const { return event >= from && event < to; }
+};
+
+/// What the allocator made of a trace.
+struct Replay {
+    std::vector<std::int64_t> reserved;     ///< after each event
+    std::vector<std::int64_t> blockBytes;   ///< of each storage, what the block keeps unsplit included
+    std::optional<std::uint32_t> outOfMemory; ///< the event that could not be served
+};
+
+/// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
+Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes);
+
+/// The executed run with all that views ask about single events: immutable, shared by an Estimate and its views.
+class StepRecord
+{
+public:
+    /// `rounded`: storages count as rounded up to 512 bytes instead of by their blocks.
+    StepRecord(training::TrainingRun run, Replay replay, bool rounded, std::int64_t workspaceBytes);
+
+    const autograd::Trace &trace() const { return m_run.trace; }
+    const training::TrainingRun &run() const { return m_run; }
+    EventRange step(int index) const { return m_steps[static_cast<std::size_t>(index)]; }
+    std::int64_t workspaceBytes() const { return m_workspaceBytes; }
+    int steps() const { return static_cast<int>(m_steps.size()); }
+
+    Component component(autograd::StorageId storage) const { return m_components[storage]; }
+    Bytes bytes(autograd::StorageId storage) const { return {m_bytes[storage]}; }
+    bool saved(autograd::StorageId storage) const { return m_saved[storage]; }
+    Bytes reservedAfter(std::uint32_t event) const { return {m_replay.reserved[event]}; }
+    /// Event of a storage's release; the number of events where it outlives the run.
+    std::uint32_t deathOf(autograd::StorageId storage) const { return m_deaths[storage]; }
+    std::uint32_t birthOf(autograd::StorageId storage) const { return m_births[storage]; }
+    autograd::TracePhase phaseOf(std::uint32_t event) const { return m_phases[event]; }
+
+    /// The event after which a step's allocated is highest.
+    std::uint32_t peakEvent(int step) const { return m_peaks[static_cast<std::size_t>(step)]; }
+    /// Components after an event: replays the step up to it.
+    ComponentBytes componentsAfter(std::uint32_t event) const;
+    /// Storages alive after an event, in order of birth.
+    std::vector<autograd::StorageId> aliveAfter(std::uint32_t event) const;
+
+    Peak peak(int step) const;
+    PhasePeak phasePeak(int step, Phase phase) const;
+    Steady steady() const;
+    Bytes savedActivations() const;
+
+private:
+    void findLifetimes();
+    void findSaved();
+    void findPeaks();
+
+    std::int64_t m_workspaceBytes;
+    training::TrainingRun m_run;
+    Replay m_replay;
+    std::vector<std::int64_t> m_bytes;
+    std::vector<std::uint32_t> m_births, m_deaths;
+    std::vector<bool> m_saved;
+    std::vector<Component> m_components;
+    std::vector<autograd::TracePhase> m_phases;
+    std::vector<EventRange> m_steps;
+    std::vector<std::uint32_t> m_peaks;
+    std::vector<std::array<PhasePeak, phaseCount>> m_phasePeaks;    ///< per step; load in the first
+    std::vector<Bytes> m_maxReserved;                               ///< per step
+    std::uint32_t m_savedFrom = 0, m_savedAt = 0;                   ///< the last micro-batch's forward and backward begin
+    ComponentBytes m_idle;                                          ///< after the last step
+};
+
+} // namespace headroom

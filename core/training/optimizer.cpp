@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/training/optimizer.h"
+
+#include "core/autograd/operators.h"
+
+#include <map>
+
+namespace headroom::training {
+
+using namespace autograd;
+
+namespace {
+
+Tensor stateLike(Tape &tape, const Tensor &like, const char *op)
+{
+    Tensor state = tape.make(like.sizes(), preservedStrides(like), like.dtype(), op);
+    tape.setRole(state, Role::OptimizerState);
+    return state;
+}
+
+/// torch/optim/adam.py, adamw.py. exp_avg and exp_avg_sq have the parameter's dtype. The step count is on the host unless
+/// the implementation is fused, where each is a block of its own on the device.
+class Adam : public Optimizer
+{
+public:
+    Adam(Tape &tape, OptimizerImplementation implementation) : m_tape(tape), m_implementation(implementation) {}
+
+    void step(const std::vector<Tensor> &parameters) override
+    {
+        m_states.resize(parameters.size());
+        for (std::size_t i = 0; i < parameters.size(); ++i) { // _init_group
+            State &state = m_states[i];
+            if (state.average)
+                continue;
+            if (m_implementation == OptimizerImplementation::Fused) {
+                state.step = m_tape.empty({}, DType::Float32, "aten.zeros.default");
+                m_tape.setRole(state.step, Role::OptimizerState);
+            }
+            state.average = stateLike(m_tape, parameters[i], "aten.zeros_like.default");
+            state.square = stateLike(m_tape, parameters[i], "aten.zeros_like.default");
+        }
+        if (m_implementation == OptimizerImplementation::Foreach)
+            foreachStep(parameters);
+        else if (m_implementation == OptimizerImplementation::ForLoop)
+            forLoopStep();
+    }
+
+private:
+    struct State {
+        Tensor step, average, square;
+    };
+
+    /// _multi_tensor_adam: sqrt(exp_avg_sq) of a whole group of one dtype; the variable is bound anew by the next group.
+    void foreachStep(const std::vector<Tensor> &parameters)
+    {
+        std::map<DType, std::vector<std::size_t>> groups;
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            groups[parameters[i].dtype()].push_back(i);
+        std::vector<Tensor> roots;
+        for (const auto &[dtype, members] : groups) {
+            std::vector<Tensor> next;
+            next.reserve(members.size());
+            for (std::size_t i : members)
+                next.push_back(unary(m_states[i].square, "aten._foreach_sqrt.default"));
+            roots = std::move(next);
+        }
+    }
+
+    /// _single_tensor_adam: denom = exp_avg_sq.sqrt() / bias_correction2_sqrt, kept until the next parameter's.
+    void forLoopStep()
+    {
+        Tensor denominator;
+        for (const State &state : m_states) {
+            const Tensor root = unary(state.square, "aten.sqrt.default");
+            Tensor next = unary(root, "aten.div.Tensor");
+            denominator = std::move(next);
+        }
+    }
+
+    Tape &m_tape;
+    OptimizerImplementation m_implementation;
+    std::vector<State> m_states;
+};
+
+/// torch/optim/sgd.py. With momentum the buffer starts as a clone of the first gradient.
+class Sgd : public Optimizer
+{
+public:
+    Sgd(Tape &tape, bool momentum) : m_tape(tape), m_momentum(momentum) {}
+
+    void step(const std::vector<Tensor> &parameters) override
+    {
+        if (!m_momentum)
+            return;
+        m_buffers.resize(parameters.size());
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            if (!m_buffers[i])
+                m_buffers[i] = stateLike(m_tape, Tensor(parameters[i]->grad), "aten.clone.default");
+    }
+
+private:
+    Tape &m_tape;
+    bool m_momentum;
+    std::vector<Tensor> m_buffers;
+};
+
+} // namespace
+
+std::unique_ptr<Optimizer> makeOptimizer(Tape &tape, const OptimizerChoice &choice)
+{
+    switch (choice.kind) {
+    case OptimizerKind::Sgd: return std::make_unique<Sgd>(tape, false);
+    case OptimizerKind::SgdMomentum: return std::make_unique<Sgd>(tape, true);
+    default: return std::make_unique<Adam>(tape, choice.implementation);
+    }
+}
+
+void zeroGrad(const std::vector<Tensor> &parameters, ZeroGrad how)
+{
+    if (how == ZeroGrad::Zeros)
+        return;
+    for (const Tensor &parameter : parameters)
+        if (TensorImpl *grad = std::exchange(parameter->grad, nullptr)) {
+            Tensor dropped(grad);
+            --grad->references; // the parameter's own
+        }
+}
+
+void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters)
+{
+    const char *norm = "aten.linalg_vector_norm.default";
+    Tensor total;
+    {
+        std::vector<Tensor> norms;
+        norms.reserve(parameters.size());
+        DType dtype = DType::Float16;
+        for (const Tensor &parameter : parameters) {
+            norms.push_back(tape.empty({}, Tensor(parameter->grad).dtype(), norm));
+            dtype = promote(norms.back().dtype(), norms.size() == 1 ? norms.back().dtype() : dtype);
+        }
+        if (norms.empty())
+            return;
+        Tensor stacked = tape.empty({static_cast<std::int64_t>(norms.size())}, dtype, "aten.stack.default");
+        total = tape.empty({}, dtype, norm);
+    }
+    Tensor shifted = unary(total, "aten.add.Tensor");
+    Tensor reciprocal = unary(shifted, "aten.reciprocal.default");
+    Tensor coefficient = unary(reciprocal, "aten.mul.Tensor");
+    reciprocal.reset();
+    shifted.reset();
+    const Tensor clamped = unary(coefficient, "aten.clamp.default");
+    coefficient.reset();
+}
+
+} // namespace headroom::training

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/tape.h"
+#include "core/plan/training_plan.h"
+
+#include <memory>
+#include <vector>
+
+namespace headroom::training {
+
+/// torch.optim: state that lives between steps and what a step allocates meanwhile.
+class Optimizer
+{
+public:
+    virtual ~Optimizer() = default;
+
+    /// One step over `parameters`, each with its gradient. State is made at a parameter's first step, as PyTorch does.
+    /// The same parameters in the same order at every call.
+    virtual void step(const std::vector<autograd::Tensor> &parameters) = 0;
+};
+
+/// The plan's optimizer: adamw, adam, sgd, sgd-momentum in fused, foreach and for-loop form (torch 2.13, torch/optim).
+std::unique_ptr<Optimizer> makeOptimizer(autograd::Tape &tape, const OptimizerChoice &choice);
+
+/// optimizer.zero_grad(): drops the gradients; with zeros they stay as they are.
+void zeroGrad(const std::vector<autograd::Tensor> &parameters, ZeroGrad how);
+
+/// torch.nn.utils.clip_grad_norm_(parameters, 1.0) in its foreach form.
+void clipGradNorm(autograd::Tape &tape, const std::vector<autograd::Tensor> &parameters);
+
+} // namespace headroom::training

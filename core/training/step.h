@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/trace.h"
+#include "core/model/model_config.h"
+#include "core/plan/training_plan.h"
+#include "core/units/result.h"
+
+#include <stop_token>
+
+namespace headroom::training {
+
+/// What loading and some steps of the plan's loop allocate and release, in order.
+struct TrainingRun {
+    autograd::Trace trace;
+    std::int64_t parametersTotal = 0;       ///< elements, adapters and saved copies included, a tied tensor once
+    std::int64_t parametersTrainable = 0;
+    int steps = 0;
+};
+
+/// Why this version's engine does not execute the plan, field and reason; nothing where it does.
+std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model);
+
+/// Runs `steps` steps of the loop that plan-format version 1 fixes:
+///     for micro in accumulation: outputs = model(input_ids, labels); loss = outputs.loss [/ accumulation]; loss.backward()
+///     [clip_grad_norm_;] optimizer.step(); optimizer.zero_grad()
+/// `workspaceBytes`: what each cuBLAS handle takes. The plan must be supported. Throws SizeOverflow where a size does not fit 64 bits, Cancelled on request.
+TrainingRun run(const TrainingPlan &plan, const ModelConfig &model, int steps, std::int64_t workspaceBytes, std::stop_token cancel = {});
+
+struct Cancelled {};
+
+} // namespace headroom::training

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/network/causal_lm.h"
+#include "core/plan/fields.h"
+#include "core/training/step.h"
+
+namespace headroom::training {
+
+namespace {
+
+Issue refuse(std::string_view where, std::string what, std::string hint)
+{
+    return {{}, 0, std::string(where), std::move(what), std::move(hint)};
+}
+
+/// The field table knows which choices the engine does not execute.
+std::optional<Issue> refusedChoice(const TrainingPlan &plan)
+{
+    for (const Field &field : fields()) {
+        if (field.type != FieldType::Choice || (field.inapplicable && !field.inapplicable(plan).empty()))
+            continue;
+        const FieldValue value = field.get(plan);
+        const auto *text = std::get_if<std::string>(&value);
+        if (!text)
+            continue;
+        for (const FieldChoice &choice : field.choices)
+            if (choice.value == *text && !choice.refused.empty())
+                return refuse(field.path, std::string(choice.refused), "choose another value");
+    }
+    return {};
+}
+
+} // namespace
+
+std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model)
+{
+    if (std::optional<Issue> issue = refusedChoice(plan))
+        return issue;
+    if (plan.method.kind != MethodKind::Full && plan.method.dora)
+        return refuse("method.dora", "DoRA is not executed by this version's engine yet", "set it to false");
+    if (plan.compile)
+        return refuse("compile", "torch.compile is not executed by this version's engine yet", "set it to false");
+    const Parallel &parallel = plan.parallel;
+    const std::pair<const char *, std::int64_t> splits[] = {{"parallel.tensor", parallel.tensor},
+                                                            {"parallel.pipeline", parallel.pipeline},
+                                                            {"parallel.virtual_pipeline", parallel.virtualPipeline},
+                                                            {"parallel.context", parallel.context},
+                                                            {"parallel.expert", parallel.expert}};
+    for (const auto &[where, ranks] : splits)
+        if (ranks > 1)
+            return refuse(where, "this kind of parallelism is not executed by this version's engine yet", "set it to 1");
+    const Precision &precision = plan.precision;
+    const ResolvedPrecision resolved = resolvePrecision(precision);
+    const bool sixteenBitMaster = precision.recipe == Recipe::Bf16Master || precision.recipe == Recipe::Fp16Master;
+    const auto differs = [&](const DtypeOverride &given, const std::optional<DType> &usual) {
+        return given.state == DtypeOverride::State::Given ? usual != given.dtype : given.state == DtypeOverride::State::None && usual.has_value();
+    };
+    if (differs(precision.gradients, resolved.weights))
+        return refuse("precision.gradients", "gradients in another dtype than the weights' are not executed by this version's engine yet", "leave it null");
+    if (!sixteenBitMaster && precision.master.state == DtypeOverride::State::Given)
+        return refuse("precision.master", "a master copy is executed only in the recipes bf16-master and fp16-master yet", "use recipe bf16-master, or leave it null");
+    if (sixteenBitMaster && differs(precision.master, DType::Float32))
+        return refuse("precision.master", "the recipe's master copy is in float32", "leave it null, or choose another recipe");
+    if (differs(precision.moments, sixteenBitMaster ? DType::Float32 : resolved.weights))
+        return refuse("precision.moments", "moments in another dtype than what the optimizer updates are not executed by this version's engine yet", "leave it null");
+    if (sixteenBitMaster && resolved.autocast)
+        return refuse("precision.autocast", "autocast over DeepSpeed's 16-bit recipes is not executed by this version's engine yet", "leave it null");
+    if (plan.method.kind != MethodKind::Full && model.layers > 0)
+        return network::CausalLm::check(model, plan.method);
+    return {};
+}
+
+} // namespace headroom::training
