@@ -101,4 +101,10 @@ void GpuChooser::setChosen(const std::vector<std::string> &ids)
 
 void GpuChooser::takeFocus() { m_list->setFocus(Qt::OtherFocusReason); }
 
+void GpuChooser::takeSearchFocus()
+{
+    m_search->setFocus(Qt::ShortcutFocusReason);
+    m_search->selectAll();
+}
+
 } // namespace headroom

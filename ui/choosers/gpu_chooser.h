@@ -26,6 +26,7 @@ public:
     QListView *list() const { return m_list; }
     QLineEdit *search() const { return m_search; }
     void takeFocus();
+    void takeSearchFocus();
 
 signals:
     void chosenEdited(const std::vector<std::string> &ids);

@@ -212,15 +212,24 @@ std::optional<Issue> PlanDocument::saveAs(const QString &file)
 
 void PlanDocument::restore(const TrainingPlan &plan, const QString &file, bool modified)
 {
-    TrainingPlan origin = file.isEmpty() ? startPlan() : plan;
-    if (!file.isEmpty()) {
-        if (auto saved = openPlanOrConfig(file); saved && saved->kind == OpenedFile::Kind::Plan)
-            origin = saved->plan;
+    if (file.isEmpty()) {
+        replace(plan, startPlan(), {});
+    } else if (const auto saved = openPlanOrConfig(file); saved && saved->kind == OpenedFile::Kind::Plan) {
+        // Without changes of ours the file is right, also where another program has written it since.
+        replace(modified ? plan : saved->plan, saved->plan, file);
+    } else {
+        // The file is gone: the working copy is all there is.
+        replace(plan, plan, file);
+        modified = true;
     }
-    replace(plan, origin, file);
     if (modified)
         m_undoStack.resetClean();
-    emit modifiedChanged(isModified());
+}
+
+void PlanDocument::discardChanges()
+{
+    if (m_file.isEmpty() || open(m_file))
+        reset();
 }
 
 } // namespace headroom

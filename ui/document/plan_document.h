@@ -67,8 +67,12 @@ public:
     /// Writes to file(), which must not be empty.
     std::optional<Issue> save();
     std::optional<Issue> saveAs(const QString &file);
-    /// Takes over a working copy: unsaved changes are still unsaved, `file` is where it will be saved.
+    /// Takes over a working copy: unsaved changes are still unsaved, `file` is where it will be saved;
+    /// an unmodified one is read from its file again.
     void restore(const TrainingPlan &plan, const QString &file, bool modified);
+
+    /// Back to what file() holds, or to startPlan().
+    void discardChanges();
 
 signals:
     void planChanged();

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/document/plan_document.h"
+#include "ui/document/settings.h"
+#include "ui/window/message_bar.h"
+
+#include <QObject>
+
+class QMenu;
+class QWidget;
+
+namespace headroom {
+
+/// What a person does with files: new, open, save, recent ones, and the question before unsaved changes are given up.
+/// What goes wrong is said in the message bar; the open plan stays as it was.
+class FileController : public QObject
+{
+    Q_OBJECT
+public:
+    /// `window`: parent of the dialogs.
+    FileController(PlanDocument &document, Settings &settings, MessageBar &messages, QWidget *window);
+
+    void newPlan();
+    void chooseAndOpen();
+    void chooseAndOpenConfig();
+    /// Opens a plan or a config.json; asks first where a plan would replace unsaved changes. False: it did not come to that.
+    bool open(const QString &file);
+    bool save();
+    bool saveAs();
+    /// Asks whether unsaved changes are to be saved. False: the person wants to stay.
+    bool mayDiscard();
+    /// Fills the menu of recent files anew whenever it opens.
+    void attachRecentMenu(QMenu *menu);
+    void report(const Issue &issue);
+
+signals:
+    /// For the status bar.
+    void done(const QString &text);
+
+private:
+    void fillRecentMenu(QMenu *menu);
+    bool saveTo(const QString &file);
+
+    PlanDocument &m_document;
+    Settings &m_settings;
+    MessageBar &m_messages;
+    QWidget *m_window;
+};
+
+} // namespace headroom

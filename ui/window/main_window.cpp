@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/window/main_window.h"
+
+#include "core/model/catalogue.h"
+#include "core/plan/plan_json.h"
+#include "ui/breakdown/breakdown_view.h"
+#include "ui/charts/memory_chart.h"
+#include "ui/charts/timeline_chart.h"
+#include "ui/choosers/model_chooser.h"
+#include "ui/choosers/model_list.h"
+#include "ui/document/plan_files.h"
+#include "ui/panel/plan_panel.h"
+#include "ui/window/file_controller.h"
+#include "ui/window/message_bar.h"
+#include "ui/window/verdict_bar.h"
+#include "ui/window/window_actions.h"
+
+#include <QCloseEvent>
+#include <QDir>
+#include <QFile>
+#include <QLabel>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSplitter>
+#include <QStandardPaths>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+constexpr QSize firstSize(1280, 800);
+constexpr QSize smallestSize(1024, 640);
+/// An estimate that is there sooner is not announced.
+constexpr int slowEstimateMs = 200;
+constexpr int statusMs = 6000;
+
+QString dataFolderOf(const WindowPaths &paths)
+{
+    return paths.dataFolder.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) : paths.dataFolder;
+}
+
+/// The file of a drop, if it is exactly one of this machine.
+QString droppedFile(const QMimeData *data)
+{
+    return data->urls().size() == 1 && data->urls().first().isLocalFile() ? data->urls().first().toLocalFile() : QString();
+}
+
+QString modelText(const Estimate &estimate)
+{
+    const ModelConfig &model = estimate.model;
+    const double share = estimate.parametersTotal > 0
+                             ? 100.0 * static_cast<double>(estimate.parametersTrainable) / static_cast<double>(estimate.parametersTotal)
+                             : 0;
+    return MainWindow::tr("%1: %2 layers, hidden %3, vocabulary %4\n%5 parameters, %6 trained (%7 %)")
+        .arg(QString::fromStdString(model.modelType))
+        .arg(model.layers)
+        .arg(model.hiddenSize)
+        .arg(model.vocabSize)
+        .arg(shortCount(estimate.parametersTotal), shortCount(estimate.parametersTrainable), QString::number(share, 'g', 3));
+}
+
+} // namespace
+
+MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &paths)
+    : m_settings(paths.settingsFile)
+    , m_dataFolder(dataFolderOf(paths))
+    , m_workingCopy(m_document, m_dataFolder)
+    , m_runner(std::move(estimate))
+{
+    setObjectName(QStringLiteral("mainWindow"));
+    setWindowIcon(QIcon(QStringLiteral(":/headroom.svg")));
+    setAcceptDrops(true);
+    setMinimumSize(smallestSize);
+    makeViews();
+    makeActions();
+    makeMenus();
+    makeToolBar();
+    connectViews();
+    loadSettings();
+    updateTitle();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::makeViews()
+{
+    m_messages = new MessageBar(this);
+    m_files = new FileController(m_document, m_settings, *m_messages, this);
+    m_model = new ModelChooser(this);
+    m_model->setMinimumWidth(fontMetrics().averageCharWidth() * 36);
+    m_model->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    m_panel = new PlanPanel(m_document, &m_display, this);
+    m_verdict = new VerdictBar(&m_display, this);
+    m_chart = new MemoryChart(&m_display, &m_highlight, this);
+    m_timeline = new TimelineChart(&m_display, &m_highlight, this);
+    m_breakdown = new BreakdownView(&m_display, &m_highlight, this);
+    m_tabs = new QTabWidget(this);
+    m_tabs->setDocumentMode(true);
+    m_tabs->setAccessibleName(tr("Views"));
+    m_tabs->addTab(m_timeline, tr("&Timeline"));
+    m_tabs->addTab(m_breakdown, tr("Brea&kdown"));
+
+    m_rows = new QSplitter(Qt::Vertical, this);
+    m_rows->addWidget(m_chart);
+    m_rows->addWidget(m_tabs);
+    m_rows->setChildrenCollapsible(false);
+    m_rows->setStretchFactor(0, 1);
+    m_rows->setStretchFactor(1, 1);
+
+    auto *right = new QWidget(this);
+    auto *column = new QVBoxLayout(right);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_messages);
+    column->addWidget(m_verdict);
+    column->addWidget(m_rows, 1);
+
+    m_columns = new QSplitter(Qt::Horizontal, this);
+    m_columns->addWidget(m_panel);
+    m_columns->addWidget(right);
+    m_columns->setChildrenCollapsible(false);
+    m_columns->setStretchFactor(0, 0);
+    m_columns->setStretchFactor(1, 1);
+    setCentralWidget(m_columns);
+
+    m_busy = new QLabel(tr("Estimating..."), this);
+    m_busy->hide();
+    m_figures = new QLabel(this);
+    m_figures->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    statusBar()->addWidget(m_busy);
+    statusBar()->addPermanentWidget(m_figures);
+}
+
+void MainWindow::connectViews()
+{
+    connect(&m_document, &PlanDocument::planChanged, this, &MainWindow::planChanged);
+    connect(&m_document, &PlanDocument::baselineChanged, this, &MainWindow::baselineChanged);
+    connect(&m_document, &PlanDocument::fileChanged, this, &MainWindow::updateTitle);
+    connect(&m_document, &PlanDocument::modifiedChanged, this, &MainWindow::updateTitle);
+    connect(&m_workingCopy, &WorkingCopy::failed, m_files, &FileController::report);
+    connect(m_files, &FileController::done, this, [this](const QString &text) { statusBar()->showMessage(text, statusMs); });
+
+    connect(m_model, &ModelChooser::presetChosen, this, [this](const QString &id) { m_document.setModel({id.toStdString(), {}, {}}); });
+    connect(m_model, &ModelChooser::openConfigRequested, m_files, &FileController::chooseAndOpenConfig);
+    connect(m_verdict, &VerdictBar::jumpRequested, this, &MainWindow::jumpTo);
+    connect(m_chart, &MemoryChart::clicked, this, [this](Component component) {
+        m_tabs->setCurrentWidget(m_breakdown);
+        m_highlight.setSelected({component, {}});
+    });
+    connect(m_breakdown, &BreakdownView::exportRequested, this, &MainWindow::exportBreakdown);
+
+    connect(&m_runner, &EstimateRunner::finished, this, &MainWindow::showEstimate);
+    connect(&m_runner, &EstimateRunner::failed, this, &MainWindow::showIssue);
+    m_slowEstimate.setSingleShot(true);
+    m_slowEstimate.setInterval(slowEstimateMs);
+    connect(&m_slowEstimate, &QTimer::timeout, m_busy, &QWidget::show);
+    connect(&m_runner, &EstimateRunner::busyChanged, this, [this](bool busy) {
+        m_actions->pinBaseline->setEnabled(!busy && m_shown);
+        m_actions->exportReport->setEnabled(!busy && m_shown);
+        m_actions->exportBreakdown->setEnabled(!busy && m_shown);
+        if (busy) {
+            m_slowEstimate.start();
+        } else {
+            m_slowEstimate.stop();
+            m_busy->hide();
+        }
+    });
+    connect(&m_display, &DisplaySettings::changed, this, [this] {
+        m_settings.setUnit(m_display.unit());
+        showFigures();
+    });
+    baselineChanged();
+}
+
+void MainWindow::start(const QString &file)
+{
+    if (const auto damage = m_workingCopy.restore())
+        m_messages->show(MessageBar::Kind::Warning, issueText(*damage));
+    if (!file.isEmpty()) {
+        if (const auto opened = openPlanOrConfig(file); !opened) {
+            m_files->report(opened.issue());
+        } else {
+            if (opened->kind == OpenedFile::Kind::Plan && m_document.isModified())
+                keepUnsavedWork();
+            if (const auto issue = m_document.open(file))
+                m_files->report(*issue);
+            else if (opened->kind == OpenedFile::Kind::Plan)
+                m_settings.addRecentFile(file);
+        }
+    }
+    planChanged();
+    m_panel->reveal("method.kind");
+}
+
+void MainWindow::keepUnsavedWork()
+{
+    const QDir folder(m_dataFolder);
+    QString file = folder.filePath(QStringLiteral("unsaved.headroom.json"));
+    for (int n = 2; QFile::exists(file); ++n)
+        file = folder.filePath(QStringLiteral("unsaved-%1.headroom.json").arg(n));
+    const std::string text = writePlan(movedTo(m_document.plan(), folder.absolutePath()));
+    if (const auto issue = writeFile(file, QByteArray::fromStdString(text + '\n'))) {
+        m_files->report(*issue);
+        return;
+    }
+    m_settings.addRecentFile(file);
+    m_messages->show(MessageBar::Kind::Information,
+                     tr("The unsaved plan of the last time was kept as %1.").arg(QDir::toNativeSeparators(file)));
+}
+
+void MainWindow::planChanged()
+{
+    m_model->setModel(m_document.plan().model);
+    m_runner.request(m_document.plan());
+}
+
+void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)
+{
+    m_shown = std::move(estimate);
+    m_panel->setIssues({});
+    m_panel->setModelSummary(modelText(*m_shown));
+    showFigures();
+    m_verdict->setEstimate(m_shown);
+    m_chart->setEstimate(m_shown);
+    m_timeline->setEstimate(m_shown);
+    m_breakdown->setEstimate(m_shown);
+}
+
+void MainWindow::showFigures()
+{
+    m_figures->setText(m_shown ? tr("Between steps %1, saved for backward %2")
+                                     .arg(m_display.bytes(m_shown->steady.allocated), m_display.bytes(m_shown->savedActivations))
+                               : QString());
+}
+
+void MainWindow::showIssue(const Issue &issue)
+{
+    std::vector<Issue> issues = validate(m_document.plan());
+    const auto same = [&](const Issue &other) { return other.where == issue.where && other.what == issue.what; };
+    if (std::none_of(issues.begin(), issues.end(), same))
+        issues.insert(issues.begin(), issue);
+    m_shown.reset();
+    m_panel->setIssues(issues);
+    m_panel->setModelSummary({});
+    showFigures();
+    m_verdict->setIssues(issues);
+    m_chart->setEstimate(nullptr);
+    m_timeline->setEstimate(nullptr);
+    m_breakdown->setEstimate(nullptr);
+}
+
+void MainWindow::baselineChanged()
+{
+    m_chart->setBaseline(m_document.baseline());
+    m_actions->releaseBaseline->setEnabled(m_document.baseline() != nullptr);
+}
+
+void MainWindow::setStep(Estimate::Step step)
+{
+    m_step = step;
+    (step == Estimate::Step::First ? m_actions->firstStep : m_actions->steadyState)->setChecked(true);
+    m_verdict->setStep(step);
+    m_chart->setStep(step);
+    m_timeline->setStep(step);
+    m_breakdown->setStep(step);
+    m_settings.setStep(step);
+}
+
+void MainWindow::updateTitle()
+{
+    setWindowTitle(tr("%1[*] - Headroom").arg(m_document.title()));
+    setWindowModified(m_document.isModified());
+    setWindowFilePath(m_document.file());
+}
+
+void MainWindow::jumpTo(const QString &where)
+{
+    m_actions->panel->setChecked(true);
+    if (where == QLatin1String("model") || where.startsWith(QLatin1String("model."))) {
+        m_model->setFocus(Qt::OtherFocusReason);
+        return;
+    }
+    m_panel->reveal(where.toStdString());
+}
+
+void MainWindow::loadSettings()
+{
+    resize(firstSize);
+    restoreGeometry(m_settings.windowGeometry());
+    const int panelWidth = m_panel->sizeHint().width();
+    m_columns->setSizes({panelWidth, firstSize.width() - panelWidth});
+    m_rows->setSizes({firstSize.height() / 2, firstSize.height() / 2});
+    m_columns->restoreState(m_settings.splitter(QStringLiteral("columns")));
+    m_rows->restoreState(m_settings.splitter(QStringLiteral("rows")));
+    if (const QStringList folded = m_settings.foldedGroups(); !folded.isEmpty())
+        m_panel->setFoldedGroups(folded);
+    m_display.setUnit(m_settings.unit());
+    (m_display.unit() == ByteUnit::Decimal ? m_actions->gb : m_actions->gib)->setChecked(true);
+    setStep(m_settings.step());
+}
+
+void MainWindow::storeSettings()
+{
+    m_settings.setWindowGeometry(saveGeometry());
+    m_settings.setSplitter(QStringLiteral("columns"), m_columns->saveState());
+    m_settings.setSplitter(QStringLiteral("rows"), m_rows->saveState());
+    m_settings.setFoldedGroups(m_panel->foldedGroups());
+    m_settings.sync();
+}
+
+void MainWindow::closeEvent(QCloseEvent *event)
+{
+    if (!m_files->mayDiscard()) {
+        event->ignore();
+        return;
+    }
+    if (m_document.isModified())
+        m_document.discardChanges();
+    m_workingCopy.flush();
+    storeSettings();
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent *event)
+{
+    if (!droppedFile(event->mimeData()).isEmpty())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent *event)
+{
+    const QString file = droppedFile(event->mimeData());
+    if (file.isEmpty())
+        return;
+    event->acceptProposedAction();
+    m_files->open(file);
+}
+
+void MainWindow::changeEvent(QEvent *event)
+{
+    if (event->type() == QEvent::PaletteChange && m_actions)
+        drawIcons();
+    QMainWindow::changeEvent(event);
+}
+
+void MainWindow::about()
+{
+    QMessageBox::about(this, tr("About Headroom"),
+                       tr("<h3>Headroom %1</h3><p>Plans the GPU memory of LLM training.</p>"
+                          "<p>Free software under the GNU General Public License, version 3 or later.</p>")
+                           .arg(QLatin1String(HEADROOM_VERSION)));
+}
+
+} // namespace headroom

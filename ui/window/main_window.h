@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/display_settings.h"
+#include "ui/document/estimate_runner.h"
+#include "ui/document/plan_document.h"
+#include "ui/document/settings.h"
+#include "ui/document/working_copy.h"
+#include "ui/highlight.h"
+
+#include <QMainWindow>
+#include <QTimer>
+
+class QActionGroup;
+class QLabel;
+class QSplitter;
+class QTabWidget;
+
+namespace headroom {
+
+class BreakdownView;
+class FileController;
+class MemoryChart;
+class MessageBar;
+class ModelChooser;
+class PlanPanel;
+class TimelineChart;
+class VerdictBar;
+
+/// Where a window keeps what it keeps; tests use folders of their own.
+struct WindowPaths {
+    QString settingsFile; ///< INI file; empty: the user's own
+    QString dataFolder;   ///< of the working plan; empty: the user's own
+};
+
+/// The window: control -> command -> document -> background estimate -> one immutable result -> all views.
+class MainWindow : public QMainWindow
+{
+    Q_OBJECT
+public:
+    explicit MainWindow(EstimateRunner::Function estimate, const WindowPaths &paths = {});
+    ~MainWindow() override;
+
+    /// Brings back the working plan of the last time, then opens `file` (empty: none) over it. Unsaved work that a file
+    /// would replace is kept as a file of its own, which a message names.
+    void start(const QString &file = {});
+
+    PlanDocument &document() { return m_document; }
+    EstimateRunner &runner() { return m_runner; }
+    DisplaySettings &display() { return m_display; }
+    Highlight &highlight() { return m_highlight; }
+    PlanPanel *panel() const { return m_panel; }
+    VerdictBar *verdict() const { return m_verdict; }
+    MessageBar *messages() const { return m_messages; }
+    MemoryChart *memoryChart() const { return m_chart; }
+    TimelineChart *timeline() const { return m_timeline; }
+    BreakdownView *breakdown() const { return m_breakdown; }
+    ModelChooser *modelChooser() const { return m_model; }
+    QTabWidget *tabs() const { return m_tabs; }
+
+    /// The result that the views show; null: none, or the plan cannot be estimated.
+    const std::shared_ptr<const Estimate> &shown() const { return m_shown; }
+    void setStep(Estimate::Step step);
+
+protected:
+    void closeEvent(QCloseEvent *event) override;
+    void dragEnterEvent(QDragEnterEvent *event) override;
+    void dropEvent(QDropEvent *event) override;
+    void changeEvent(QEvent *event) override;
+
+private:
+    struct Actions;
+
+    void makeActions();
+    void makeMenus();
+    void makeToolBar();
+    void makeViews();
+    void connectViews();
+    void drawIcons();
+    void loadSettings();
+    void storeSettings();
+
+    void planChanged();
+    void showEstimate(std::shared_ptr<const Estimate> estimate);
+    void showFigures();
+    void showIssue(const Issue &issue);
+    void baselineChanged();
+    void updateTitle();
+    void jumpTo(const QString &where);
+    void exportReport();
+    void exportBreakdown();
+    void about();
+    void keepUnsavedWork();
+
+    Settings m_settings;
+    QString m_dataFolder;
+    PlanDocument m_document;
+    WorkingCopy m_workingCopy;
+    DisplaySettings m_display;
+    Highlight m_highlight;
+    EstimateRunner m_runner;
+    std::shared_ptr<const Estimate> m_shown;
+    Estimate::Step m_step = Estimate::Step::Steady;
+    QTimer m_slowEstimate; ///< says that an estimate takes its time, not before it does
+
+    std::unique_ptr<Actions> m_actions;
+    FileController *m_files = nullptr;
+    MessageBar *m_messages = nullptr;
+    ModelChooser *m_model = nullptr;
+    PlanPanel *m_panel = nullptr;
+    VerdictBar *m_verdict = nullptr;
+    MemoryChart *m_chart = nullptr;
+    TimelineChart *m_timeline = nullptr;
+    BreakdownView *m_breakdown = nullptr;
+    QTabWidget *m_tabs = nullptr;
+    QSplitter *m_columns = nullptr;
+    QSplitter *m_rows = nullptr;
+    QLabel *m_busy = nullptr;
+    QLabel *m_figures = nullptr;
+};
+
+} // namespace headroom
