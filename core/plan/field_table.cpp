@@ -25,7 +25,7 @@ constexpr std::uint8_t everything = statics | running;
 struct Row : Field {
     constexpr Row(std::string_view path_, FieldGroup group_, FieldType type_, const Access &access_, std::string_view label_,
                   std::string_view tip_, std::uint8_t moves_)
-        : Field{path_, group_, type_, label_, tip_, {}, moves_, 0, 0, false, false, false, {}, access_.get, access_.set, nullptr, {}}
+        : Field{path_, label_, tip_, {}, {}, {}, access_.get, access_.set, nullptr, 0, 0, group_, type_, moves_, false, false, false}
     {}
     constexpr Row from(double low, double high, std::string_view unit_ = {}) const
     {

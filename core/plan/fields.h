@@ -45,24 +45,24 @@ struct FieldChoice {
 
 /// One field of the plan: what the form, the command line, validation and undo texts are made from.
 struct Field {
-    std::string_view path; ///< "batch.micro_batch"
-    FieldGroup group;
-    FieldType type;
-    std::string_view label;          ///< "Micro-batch"
-    std::string_view tip;            ///< which component it moves and why, one or two sentences
-    std::string_view unit;           ///< "tokens", "steps"; may be empty
-    std::uint8_t moves;              ///< Moves
-    double minimum = 0, maximum = 0; ///< of numbers, both inclusive
-    bool logarithmic = false;        ///< a slider over powers of two
-    bool nullable = false;
-    bool advanced = false; ///< folded away in the form
+    std::string_view path;      ///< "batch.micro_batch"
+    std::string_view label;     ///< "Micro-batch"
+    std::string_view tip;       ///< which component it moves and why, one or two sentences
+    std::string_view unit;      ///< "tokens", "steps"; may be empty
+    std::string_view nullLabel; ///< for people, where the value is null: "from recipe"
     std::span<const FieldChoice> choices;
     FieldValue (*get)(const TrainingPlan &);
     /// Sets a value of the right type (an integer may stand for a real); range and choices are checked by setField().
     void (*set)(TrainingPlan &, const FieldValue &);
     /// Why the field has no effect in this plan ("one GPU: nothing to shard"), or empty. May be null: always applies.
     std::string (*inapplicable)(const TrainingPlan &);
-    std::string_view nullLabel; ///< for people, where the value is null: "from recipe"
+    double minimum = 0, maximum = 0; ///< of numbers, both inclusive
+    FieldGroup group;
+    FieldType type;
+    std::uint8_t moves;       ///< Moves
+    bool logarithmic = false; ///< a slider over powers of two
+    bool nullable = false;
+    bool advanced = false; ///< folded away in the form
 };
 
 /// Every field in the order of the file format, model.* and selective excepted (those are not scalars; see plan_json.h).

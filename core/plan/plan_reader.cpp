@@ -105,7 +105,7 @@ std::vector<std::string_view> keysBelow(std::string_view group)
         if (std::find(keys.begin(), keys.end(), key) == keys.end())
             keys.push_back(key);
         if (group.empty() && key == "checkpointing")
-            keys.push_back("selective");
+            keys.emplace_back("selective");
     }
     return keys;
 }

@@ -291,7 +291,7 @@ private:
         if (m_indent == 0)
             return;
         m_out += '\n';
-        m_out.append(static_cast<std::size_t>(level * m_indent), ' ');
+        m_out.append(static_cast<std::size_t>(level) * static_cast<std::size_t>(m_indent), ' ');
     }
 
     int m_indent;

@@ -63,9 +63,9 @@ private slots:
     {
         constexpr auto most = std::numeric_limits<std::int64_t>::max();
         QCOMPARE(checkedMultiply(1LL << 31, 1LL << 31), std::int64_t{1} << 62);
-        QVERIFY_EXCEPTION_THROWN(checkedMultiply(most, 2), SizeOverflow);
-        QVERIFY_EXCEPTION_THROWN(checkedAdd(most, 1), SizeOverflow);
-        QVERIFY_EXCEPTION_THROWN(roundUp(most, 512), SizeOverflow);
+        QVERIFY_THROWS_EXCEPTION(SizeOverflow, checkedMultiply(most, 2));
+        QVERIFY_THROWS_EXCEPTION(SizeOverflow, checkedAdd(most, 1));
+        QVERIFY_THROWS_EXCEPTION(SizeOverflow, roundUp(most, 512));
         QCOMPARE(roundUp(1, 512), std::int64_t{512});
         QCOMPARE(roundUp(512, 512), std::int64_t{512});
     }
