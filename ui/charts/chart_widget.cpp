@@ -4,6 +4,7 @@
 
 #include "ui/charts/plot.h"
 #include "ui/display_settings.h"
+#include "ui/document/plan_files.h"
 #include "ui/highlight.h"
 
 #include <QAbstractTableModel>
@@ -16,22 +17,12 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QMessageBox>
-#include <QSaveFile>
 #include <QStackedLayout>
 #include <QSvgGenerator>
 #include <QTableView>
 
 namespace headroom {
 namespace {
-
-std::optional<Issue> writeFile(const QString &file, const QByteArray &bytes)
-{
-    QSaveFile out(file);
-    if (!out.open(QIODevice::WriteOnly) || out.write(bytes) != bytes.size() || !out.commit())
-        return Issue{
-            file.toStdString(), 0, {}, "cannot be written: " + out.errorString().toStdString(), "choose a folder that can be written to"};
-    return std::nullopt;
-}
 
 QString csvCell(QString text)
 {
