@@ -27,6 +27,13 @@ int runReport(const ReportArguments &arguments);
 /// Answers allocation sequences, a line each.
 int runReplayAllocator(const std::string &linesFile);
 
+/// For developers: the engine's allocations in the columns of a PyTorch trace, to be compared with one.
+struct TraceArguments {
+    PlanArguments plans;
+    std::string eventsFile, savedFile; ///< empty: not written
+};
+int runTrace(const TraceArguments &arguments);
+
 int runPresets(bool json);
 int runGpus(bool json, ByteUnit unit);
 

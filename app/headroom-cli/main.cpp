@@ -130,6 +130,14 @@ int runCommandLine(int argc, char **argv)
                           "{\"after\": [[allocated, reserved], ...], \"peak_allocated\", \"peak_reserved\", \"out_of_memory\"}.");
     replayCommand->callback([&] { status = runReplayAllocator(sequences); });
 
+    TraceArguments traceArguments;
+    CLI::App *traceCommand = app.add_subcommand("trace", "Write the engine's allocations, to be compared with a trace of PyTorch");
+    traceCommand->group(""); // for developers: not in the list of commands
+    addPlanOptions(*traceCommand, traceArguments.plans)->required()->expected(1);
+    traceCommand->add_option("--events", traceArguments.eventsFile, "Write every allocation and release, tab-separated")->type_name("FILE");
+    traceCommand->add_option("--saved", traceArguments.savedFile, "Write what is saved for backward at the end of forward, tab-separated")->type_name("FILE");
+    traceCommand->callback([&] { status = runTrace(traceArguments); });
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -28,7 +28,7 @@ Tensor contiguous(const Tensor &t);                         ///< t itself where 
 Tensor add(const Tensor &a, const Tensor &b);
 Tensor addNumber(const Tensor &a);                          ///< a + 1e-6
 Tensor mul(const Tensor &a, const Tensor &b);               ///< saves each factor that the other's gradient needs
-Tensor mulNumber(const Tensor &a);                          ///< a * 0.5 from Python: the number is saved as a tensor on the host
+Tensor mulNumber(const Tensor &a);                          ///< a * 0.5 from Python: a wrapped number is not kept by saved-tensor hooks and takes no memory here
 Tensor mulScalar(const Tensor &a);                          ///< mul.Scalar: nothing saved
 Tensor divNumber(const Tensor &a);
 Tensor neg(const Tensor &a);

@@ -80,13 +80,13 @@ void efficientBackward(BackwardCall &call)
 }
 constexpr Operator efficientOperator{"ScaledDotProductEfficientAttentionBackward0", efficientBackward};
 
-/// F.pad of the last dimension (constant_pad_nd), with its gradient: the slice of what was there.
+/// F.pad of the last dimension (constant_pad_nd); its gradient is padded by the negative amount: a copy.
 Tensor padLast(const Tensor &t, std::int64_t to)
 {
     if (halted(t))
         return {};
     static constexpr Operator op{"ConstantPadNdBackward0", [](BackwardCall &call) {
-                                     call.give(0, sliceLast(call.grad, 0, call.node.sizes.back()));
+                                     call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.constant_pad_nd.default"));
                                  }};
     Tape &tape = *t->tape;
     Node *node = tape.record(op, {&t});
@@ -178,8 +178,11 @@ Tensor math(Tensor q, Tensor k, Tensor v, Tensor mask, double dropoutP, bool cau
     } else if (mask && mask.dtype() == DType::Bool) {
         mask = additiveMask(mask, q.dtype());
     }
-    Tensor scaledKey = mulScalar(transpose(k, k.rank() - 2, k.rank() - 1));
-    Tensor scores = matmul(scaled, scaledKey);
+    Tensor scores;
+    {
+        const Tensor scaledKey = mulScalar(transpose(k, k.rank() - 2, k.rank() - 1));
+        scores = matmul(scaled, scaledKey);
+    }
     if (mask)
         scores = add(scores, mask);
     scores = safeSoftmax(scores);

@@ -96,13 +96,14 @@ constexpr Operator addOperator{"AddBackward0", addBackward};
 
 void mulBackward(BackwardCall &call)
 {
-    // grad * other for self, grad * self for other; sums over broadcast dimensions are the engine's
+    // Formulas run in the order of the arguments' names: other's gradient, grad * self, comes before self's, grad * other.
+    // Sums over broadcast dimensions are the engine's.
     Tensor other = call.needs(0) ? call.unpack(1) : Tensor();
     Tensor self = call.needs(1) ? call.unpack(0) : Tensor();
-    if (call.needs(0))
-        call.give(0, compute(call.grad, other, promote(call.grad.dtype(), other.dtype()), "aten.mul.Tensor"));
     if (call.needs(1))
         call.give(1, compute(call.grad, self, promote(call.grad.dtype(), self.dtype()), "aten.mul.Tensor"));
+    if (call.needs(0))
+        call.give(0, compute(call.grad, other, promote(call.grad.dtype(), other.dtype()), "aten.mul.Tensor"));
 }
 constexpr Operator mulOperator{"MulBackward0", mulBackward};
 
@@ -260,24 +261,7 @@ Tensor mul(const Tensor &a, const Tensor &b)
     return out;
 }
 
-Tensor mulNumber(const Tensor &a)
-{
-    if (halted(a))
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(mulNumberOperator, {&a});
-    if (node) {
-        // The number is a tensor on the host: no memory here, but it counts as saved, so that a recomputation comes this far.
-        Tensor number = tape.make({0}, {1}, a.dtype(), "");
-        tape.save(node, 0, number);
-    }
-    if (tape.stopped())
-        return {};
-    Tensor out = compute(a, {}, a.dtype(), "aten.mul.Tensor");
-    tape.attach(node, out);
-    return out;
-}
-
+Tensor mulNumber(const Tensor &a) { return simple(mulNumberOperator, a, "aten.mul.Tensor"); }
 Tensor mulScalar(const Tensor &a) { return simple(mulScalarOperator, a, "aten.mul.Scalar"); }
 Tensor divNumber(const Tensor &a) { return simple(divNumberOperator, a, "aten.div.Tensor"); }
 Tensor neg(const Tensor &a) { return simple(negOperator, a, "aten.neg.default"); }

@@ -15,27 +15,43 @@ Tensor product(Tape &tape, const Dims &sizes, DType dtype, const char *op)
     return out;
 }
 
+Tensor firstFactorGradient(BackwardCall &call)
+{
+    return product(call.tape, {call.grad.size(0), call.node.sizes[0]}, call.grad.dtype(), "aten.mm.default");
+}
+
+/// For a weight seen through t() it is (grad.t() @ a).t(), so that its memory has the weight's own layout
+/// (FunctionsManual.cpp: mm_mat2_backward).
+Tensor secondFactorGradient(BackwardCall &call)
+{
+    const Dims &sizes = call.node.sizes, &strides = call.node.strides;
+    const bool columnMajor = strides[0] == 1 && strides[1] == sizes[0];
+    return columnMajor ? transposed2d(product(call.tape, {sizes[1], sizes[0]}, call.grad.dtype(), "aten.mm.default"))
+                       : product(call.tape, {sizes[0], sizes[1]}, call.grad.dtype(), "aten.mm.default");
+}
+
 void mmBackward(BackwardCall &call)
 {
+    // Formulas run in the order of the arguments' names: mat2 before self.
     Tensor a = call.needs(1) ? call.unpack(0) : Tensor();
     Tensor b = call.needs(0) ? call.unpack(1) : Tensor();
-    const Dims bSizes{call.node.sizes[0], call.node.sizes[1]}, bStrides = call.node.strides;
-    if (call.needs(1)) {
-        // The second factor's gradient comes first. For a weight seen through t() it is (grad.t() @ a).t(), so that its
-        // memory has the weight's own layout (FunctionsManual.cpp: mm_mat2_backward).
-        const bool columnMajor = bStrides[0] == 1 && bStrides[1] == bSizes[0];
-        call.give(1, columnMajor ? transposed2d(product(call.tape, {bSizes[1], bSizes[0]}, call.grad.dtype(), "aten.mm.default"))
-                                 : product(call.tape, bSizes, call.grad.dtype(), "aten.mm.default"));
-    }
+    if (call.needs(1))
+        call.give(1, secondFactorGradient(call));
     if (call.needs(0))
-        call.give(0, product(call.tape, {call.grad.size(0), bSizes[0]}, call.grad.dtype(), "aten.mm.default"));
+        call.give(0, firstFactorGradient(call));
 }
 constexpr Operator mmOperator{"MmBackward0", mmBackward};
 
 void addmmBackward(BackwardCall &call)
 {
-    // edges: the two factors as for mm, the bias third; its gradient is grad itself, summed over the rows by the engine
-    mmBackward(call);
+    // Edges: the two factors as for mm, the bias third. Formulas run by the arguments' names: mat1, mat2, self. The
+    // bias's gradient is grad itself, summed over the rows by the engine.
+    Tensor a = call.needs(1) ? call.unpack(0) : Tensor();
+    Tensor b = call.needs(0) ? call.unpack(1) : Tensor();
+    if (call.needs(0))
+        call.give(0, firstFactorGradient(call));
+    if (call.needs(1))
+        call.give(1, secondFactorGradient(call));
     if (call.needs(2))
         call.give(2, call.grad);
 }

@@ -245,7 +245,6 @@ void Tape::releaseSaved(Node &node)
         }
     }
     node.savedCount = 0;
-    node.block = nullptr;
 }
 
 void Tape::dropNode(Node *node)
@@ -267,6 +266,7 @@ void Tape::dropNode(Node *node)
                 if (--next->references == 0)
                     m_dying.push_back(next);
         dead->edgeCount = 0;
+        dead->block = nullptr; // a Python function's context, unlike what it saved, lives as long as its node
         if (TensorImpl *leaf = std::exchange(dead->variable, nullptr)) {
             leaf->accumulator = nullptr;
             if (--leaf->references == 0)

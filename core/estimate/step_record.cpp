@@ -220,15 +220,20 @@ Steady StepRecord::steady() const
     return {m_idle[Component::Weights], m_idle[Component::Gradients], m_idle[Component::Optimizer], m_idle.total()};
 }
 
+std::vector<StorageId> StepRecord::savedStorages() const
+{
+    std::vector<StorageId> out;
+    for (StorageId i = 0; i < trace().storages.size() && m_births[i] < m_savedAt; ++i)
+        if (m_births[i] >= m_savedFrom && m_deaths[i] >= m_savedAt && (m_components[i] == Component::Activations || trace().storages[i].role == Role::Temporary))
+            out.push_back(i);
+    return out;
+}
+
 Bytes StepRecord::savedActivations() const
 {
     Bytes sum;
-    for (StorageId i = 0; i < trace().storages.size() && m_births[i] < m_savedAt; ++i) {
-        const Role role = trace().storages[i].role;
-        if (m_births[i] >= m_savedFrom && m_deaths[i] >= m_savedAt && role != Role::Parameter && role != Role::Gradient && role != Role::OptimizerState
-            && role != Role::EngineBuffer)
-            sum += Bytes{m_bytes[i]};
-    }
+    for (StorageId i : savedStorages())
+        sum += Bytes{m_bytes[i]};
     return sum;
 }
 

@@ -59,6 +59,9 @@ public:
     Peak peak(int step) const;
     PhasePeak phasePeak(int step, Phase phase) const;
     Steady steady() const;
+    /// Born since the last micro-batch's forward began and alive when its backward begins; parameters, gradients,
+    /// optimizer state and engines' buffers excluded.
+    std::vector<autograd::StorageId> savedStorages() const;
     Bytes savedActivations() const;
 
 private:

@@ -120,9 +120,8 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
     { // LlamaModel.forward
         Tape::Scope scope(m_tape, "model");
         Tensor embedded = m_embedding.forward(inputIds);
-        if (m_options.reentrant && m_options.checkpointing == Checkpointing::Full && m_options.method.kind != MethodKind::Full
-            && !embedded.requiresGrad())
-            embedded->requiresGrad = true; // enable_input_require_grads
+        if (m_options.checkpointing == Checkpointing::Full && !embedded.requiresGrad())
+            embedded->requiresGrad = true; // gradient_checkpointing_enable() calls enable_input_require_grads()
         Tensor slidingMask;
         const LayerContext context = prepare(embedded, slidingMask);
         hidden = embedded;

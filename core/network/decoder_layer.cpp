@@ -35,13 +35,13 @@ Tensor repeatKeyValue(const Tensor &t, std::int64_t n)
 }
 
 /// eager_attention_forward
-Tensor eagerAttention(const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, std::int64_t groups, double dropoutP)
+Tensor eagerAttention(const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, std::int64_t groups, double dropoutP, Tensor &weights)
 {
     const Tensor keys = repeatKeyValue(key, groups);
     const Tensor values = repeatKeyValue(value, groups);
     if (halted(keys))
         return {};
-    Tensor weights = matmul(query, transpose(keys, 2, 3));
+    weights = matmul(query, transpose(keys, 2, 3));
     weights = mulNumber(weights);
     if (mask)
         weights = add(weights, mask);
@@ -80,7 +80,7 @@ Tensor sdpaAttention(const Tensor &query, const Tensor &key, const Tensor &value
 
 } // namespace
 
-Tensor Attention::forward(Tensor hidden, const LayerContext &context) const
+Tensor Attention::forward(Tensor hidden, const LayerContext &context, Tensor &weights) const
 {
     if (halted(hidden))
         return {};
@@ -112,7 +112,7 @@ Tensor Attention::forward(Tensor hidden, const LayerContext &context) const
         return {};
 
     const std::int64_t groups = heads / keyValueHeads;
-    Tensor output = kind == AttentionKind::Eager ? eagerAttention(query, key, value, context.mask, groups, dropout)
+    Tensor output = kind == AttentionKind::Eager ? eagerAttention(query, key, value, context.mask, groups, dropout, weights)
                                                  : sdpaAttention(query, key, value, context.mask, groups, dropout);
     if (halted(output))
         return {};
@@ -147,7 +147,8 @@ Tensor DecoderLayer::forward(const Tensor &input, const LayerContext &context) c
     Tape::Scope scope(tape, "", index);
     Tensor residual = input;
     Tensor hidden = inputNorm.forward(input);
-    hidden = attention.forward(std::move(hidden), context);
+    Tensor weights; // `hidden_states, _ = self.self_attn(...)`: the underscore keeps them to the layer's end
+    hidden = attention.forward(std::move(hidden), context, weights);
     hidden = add(residual, hidden);
 
     residual = hidden;

@@ -23,7 +23,8 @@ struct Attention {
     double dropout = 0.0;
     AttentionKind kind = AttentionKind::Sdpa;
 
-    Tensor forward(Tensor hidden, const LayerContext &context) const;
+    /// `weights`: the attention probabilities that eager attention returns beside its output.
+    Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const;
 };
 
 /// LlamaMLP: down_proj(act_fn(gate_proj(x)) * up_proj(x)).
