@@ -33,7 +33,8 @@ TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highli
     , m_phases(new BandStrip(plot()))
     , m_layers(new BandStrip(plot()))
     , m_legend(new LineLegend(plot()))
-    , m_marks(new TimelineMarks(plot()))
+    , m_borders(new TimelineMarks(plot(), QLatin1String("grid")))
+    , m_marks(new TimelineMarks(plot(), QLatin1String("axes")))
     , m_overlay(new TimelineOverlay(plot()))
     , m_table(std::make_unique<TimelineTable>(displaySettings))
 {
@@ -247,8 +248,13 @@ void TimelineChart::fillGraphs()
         }
         reserved.append({event, double(sample.reserved.value) / unit});
     };
-    for (const TimelineSample &sample : m_timeline.samples)
-        add(sample.event, sample);
+    // A sample stands for its stretch: drawn from half way to its neighbours, a peak of one event is as wide as a pixel.
+    m_edges.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const double event = m_timeline.samples[i].event;
+        m_edges[i] = i == 0 ? std::min(event, std::max(0.0, std::floor(m_from))) : std::ceil((event + m_timeline.samples[i - 1].event) / 2);
+        add(m_edges[i], m_timeline.samples[i]);
+    }
     if (count > 0)
         add(std::max(m_to, double(m_timeline.samples.back().event + 1)), m_timeline.samples.back());
     for (std::size_t i = 0; i < componentCount; ++i)
@@ -263,7 +269,7 @@ void TimelineChart::relabel()
     setAccessibleName(tr("Memory through the step"));
 
     std::vector<BandStrip::Band> bands;
-    m_marks->borders.clear();
+    m_borders->borders.clear();
     for (const TimelineBand &band : m_timeline.phases) {
         QString label = QString::fromStdString(band.label);
         for (std::size_t i = 0; i < phaseCount; ++i) {
@@ -271,7 +277,7 @@ void TimelineChart::relabel()
                 label = phaseLabel(static_cast<Phase>(i));
         }
         bands.push_back({label, {}, double(band.from), double(band.to)});
-        m_marks->borders.push_back(band.from);
+        m_borders->borders.push_back(band.from);
     }
     m_phases->setBands(std::move(bands));
     bands.clear();
@@ -329,7 +335,7 @@ void TimelineChart::restyle()
     for (BandStrip *strip : {m_phases, m_layers})
         strip->setTheme(look);
     m_legend->setTheme(look);
-    m_marks->theme = look;
+    m_borders->theme = m_marks->theme = look;
     m_overlay->theme = look;
     plot()->setBackground(QBrush(look.background));
     for (QCPAxis *axis : {plot()->xAxis, plot()->yAxis}) {

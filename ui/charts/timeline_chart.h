@@ -59,7 +59,7 @@ public:
     const Timeline &shown() const { return m_timeline; }
 
     std::optional<std::uint32_t> crosshairEvent() const { return m_crosshair; }
-    /// Puts the crosshair on the last sample at or before an event; nullopt: away.
+    /// Puts the crosshair on the sample that stands for an event; nullopt: away.
     void setCrosshair(std::optional<double> event);
     /// The crosshair's list as text, for a screen reader and the clipboard.
     QString crosshairText() const;
@@ -99,7 +99,8 @@ private:
     AliveSource m_aliveSource;
     std::optional<TimelineLimit> m_limit;
     Timeline m_timeline;
-    bool m_stale = false; ///< m_timeline is of an older estimate or range
+    bool m_stale = false;        ///< m_timeline is of an older estimate or range
+    std::vector<double> m_edges; ///< where each sample's stretch begins
     std::size_t m_fetchedSamples = 0;
     double m_from = 0, m_to = 0;
     double m_memoryFrom = 0, m_memoryTo = 0; ///< bytes; equal: automatic
@@ -114,6 +115,7 @@ private:
     QCPGraph *m_reserved;
     BandStrip *m_phases, *m_layers;
     LineLegend *m_legend;
+    TimelineMarks *m_borders; ///< behind the areas, which a border would cut where the peak is
     TimelineMarks *m_marks;
     TimelineOverlay *m_overlay;
     std::unique_ptr<TimelineTable> m_table;

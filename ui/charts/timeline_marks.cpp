@@ -14,8 +14,8 @@ constexpr std::size_t mostRows = 12;
 
 } // namespace
 
-TimelineMarks::TimelineMarks(QCustomPlot *plot)
-    : QCPLayerable(plot, QLatin1String("axes"))
+TimelineMarks::TimelineMarks(QCustomPlot *plot, const QString &layer)
+    : QCPLayerable(plot, layer)
 {}
 
 void TimelineMarks::applyDefaultAntialiasingHint(QCPPainter *painter) const { painter->setAntialiasing(true); }

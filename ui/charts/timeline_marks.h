@@ -20,7 +20,7 @@ class TimelineMarks : public QCPLayerable
 {
     Q_OBJECT
 public:
-    explicit TimelineMarks(QCustomPlot *plot);
+    TimelineMarks(QCustomPlot *plot, const QString &layer);
 
     struct Peak {
         double event = 0, height = 0; ///< in the axes' units

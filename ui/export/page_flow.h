@@ -34,12 +34,13 @@ public:
     void title(const QString &text, const QString &subtitle);
     void heading(const QString &text);
     void paragraph(const QString &text);
-    /// Neighbours that are narrow enough stand side by side.
+    /// Neighbours with the same headings become one table with their titles between the rows; neighbours that are narrow
+    /// enough stand side by side.
     void tables(const std::vector<ReportTable> &tables);
     /// In fixed pitch on a grey ground.
     void listing(const QString &text);
-    /// Across the page; `height` for a width of contentWidth().
-    void chart(ChartWidget &chart, double height);
+    /// Across the page; lower than `height`, but not below `least`, where that saves a page break.
+    void chart(ChartWidget &chart, double height, double least);
     /// Ends the last page.
     void finish();
 
@@ -48,10 +49,13 @@ public:
 
 private:
     struct Cell;
+    struct Row;
     struct Grid;
-    Grid layOut(const ReportTable &table, double width) const;
+    using TableRun = std::vector<const ReportTable *>; ///< with the same headings
+    Grid layOut(const TableRun &tables, double width) const;
+    std::vector<double> columnWidths(const TableRun &tables, double width, double points) const;
     double naturalWidth(const ReportTable &table) const;
-    void drawHead(const Grid &grid, double left, double top);
+    void drawHead(const Grid &grid, double left);
     void drawGrid(const Grid &grid, double left);
     void drawText(const QTextLayout &layout, double left, double top);
     std::unique_ptr<QTextLayout> layOutText(const QString &text, const QFont &font, double width, Qt::Alignment alignment) const;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace headroom {
 namespace {
@@ -19,21 +20,28 @@ namespace {
 constexpr double unitsPerPoint = 20;   ///< fine enough that letters stand where the font wants them
 constexpr int writerResolution = 1200; ///< dots an inch
 
-/// How much of a report is printed. Each figure is a table's, a section's or a listing's.
+/// How much of a report is printed: rows from this share on (where a table has shares), rows of a table, paragraphs of a
+/// section, lines of a listing.
 struct Limits {
-    std::size_t rows = 0, depth = 0, paragraphs = 0, lines = 0;
+    double share = 0;
+    std::size_t rows = 0, paragraphs = 0, lines = 0;
 };
 
 /// From everything to what surely fits four pages. Pages are counted with each until one fits.
-constexpr std::array<Limits, 9> attempts = {{{1000, 9, 60, 400},
-                                             {60, 9, 30, 60},
-                                             {40, 9, 24, 40},
-                                             {30, 2, 16, 30},
-                                             {20, 2, 12, 24},
-                                             {14, 1, 10, 20},
-                                             {10, 1, 8, 16},
-                                             {7, 1, 6, 12},
-                                             {5, 0, 4, 8}}};
+constexpr std::array<Limits, 14> attempts = {{{0, 1000, 60, 400},
+                                              {0.05, 60, 30, 60},
+                                              {0.1, 60, 30, 44},
+                                              {0.2, 60, 24, 40},
+                                              {0.3, 60, 20, 36},
+                                              {0.5, 50, 16, 30},
+                                              {0.75, 40, 16, 28},
+                                              {1, 30, 12, 24},
+                                              {1.5, 30, 12, 24},
+                                              {2, 24, 10, 20},
+                                              {3, 20, 8, 18},
+                                              {5, 16, 8, 16},
+                                              {8, 12, 6, 12},
+                                              {20, 8, 4, 8}}};
 
 QString tr(const char *text) { return QCoreApplication::translate("headroom::PdfReport", text); }
 
@@ -47,30 +55,66 @@ std::size_t depthOf(const std::vector<std::string> &row)
     return std::size_t(depth);
 }
 
-ReportTable shortened(const ReportTable &table, const Limits &limits)
+/// The column of shares ("12.3 %" of allocated), by which rows are chosen; none: the heading's count.
+std::size_t shareColumn(const ReportTable &table)
+{
+    return std::size_t(std::find(table.headings.begin(), table.headings.end(), "Share") - table.headings.begin());
+}
+
+/// A group of one kind in one row, "MLP: matrix": the two rows would give the same figures.
+ReportTable withoutOnlyChildren(const ReportTable &table)
 {
     ReportTable result{table.title, table.headings, table.numeric, {}};
-    std::size_t left = 0;
-    for (const auto &row : table.rows) {
-        if (depthOf(row) <= limits.depth && result.rows.size() < limits.rows)
-            result.rows.push_back(row);
-        else
-            ++left;
-    }
-    if (left > 0 && !table.headings.empty()) {
-        std::vector<std::string> more(table.headings.size());
-        more.front() = tr("… %1 more rows").arg(left).toStdString();
-        // Where there is a column for words, it says where to find them.
-        for (std::size_t column = more.size(); column-- > 1;) {
-            if (column < table.numeric.size() && !table.numeric[column]) {
-                const std::size_t place = column > 1 && column + 1 == more.size() && !table.numeric[column - 1] ? column - 1 : column;
-                more[place] = tr("headroom-cli report lists all").toStdString();
-                break;
-            }
+    const auto depth = [&](std::size_t row) { return row < table.rows.size() ? depthOf(table.rows[row]) : std::size_t(0); };
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        std::vector<std::string> row = table.rows[i];
+        if (row.size() >= 2 && depth(i + 1) == depth(i) + 1 && depth(i + 2) <= depth(i) && table.rows[i + 1][1] == row[1]) {
+            const QString child = QString::fromStdString(table.rows[i + 1].front()).mid(qsizetype(depth(i) + 1));
+            const QString label = QStringLiteral("%1: %2").arg(QString::fromStdString(row.front()), child);
+            row = table.rows[++i];
+            row.front() = label.toStdString();
         }
-        result.rows.push_back(std::move(more));
+        result.rows.push_back(std::move(row));
     }
     return result;
+}
+
+ReportTable shortened(const ReportTable &whole, const Limits &limits)
+{
+    const ReportTable table = withoutOnlyChildren(whole);
+    ReportTable result{table.title, table.headings, table.numeric, {}};
+    const std::size_t share = shareColumn(table);
+    std::size_t small = 0, left = 0;
+    for (const auto &row : table.rows) {
+        const bool isSmall = share < row.size() && !row[share].empty() && std::strtod(row[share].c_str(), nullptr) < limits.share;
+        if (isSmall)
+            ++small;
+        else if (result.rows.size() >= limits.rows)
+            ++left;
+        else
+            result.rows.push_back(row);
+    }
+    const auto say = [&](const QString &text) {
+        std::vector<std::string> row(table.headings.size());
+        row.front() = text.toStdString();
+        result.rows.push_back(std::move(row));
+    };
+    if (small > 0)
+        say(tr("… %1 below %2 %").arg(small).arg(limits.share));
+    if (left > 0)
+        say(tr("… %1 more rows").arg(left));
+    return result;
+}
+
+bool isShortened(const Report &report, const Limits &limits)
+{
+    for (const ReportSection &section : report.sections) {
+        for (const ReportTable &table : section.tables) {
+            if (shortened(table, limits).rows.size() != withoutOnlyChildren(table).rows.size())
+                return true;
+        }
+    }
+    return false;
 }
 
 QString shortenedListing(const std::string &listing, const Limits &limits)
@@ -91,6 +135,7 @@ QString shortenedListing(const std::string &listing, const Limits &limits)
 void compose(PageFlow &flow, const Report &report, const ReportCharts &charts, const Limits &limits)
 {
     flow.title(QString::fromStdString(report.title), QString::fromStdString(report.subtitle));
+    const bool isAbridged = isShortened(report, limits);
     for (const ReportSection &section : report.sections) {
         flow.heading(QString::fromStdString(section.heading));
         std::size_t written = 0;
@@ -103,14 +148,17 @@ void compose(PageFlow &flow, const Report &report, const ReportCharts &charts, c
         }
         if (section.chart == ReportChart::MemoryBars) {
             for (ChartWidget *chart : charts.memoryBars)
-                flow.chart(*chart, 235);
+                flow.chart(*chart, charts.memoryBars.size() > 1 ? 190 : 225, 165);
         }
         if (section.chart == ReportChart::Timeline && charts.timeline)
-            flow.chart(*charts.timeline, 190);
+            flow.chart(*charts.timeline, 185, 145);
         std::vector<ReportTable> tables;
         for (const ReportTable &table : section.tables)
             tables.push_back(shortened(table, limits));
         flow.tables(tables);
+        if (isAbridged && !section.listings.empty())
+            flow.paragraph(
+                tr("Tables are abridged to four pages; headroom-cli report --as markdown plan.headroom.json writes them whole."));
         for (const std::string &listing : section.listings)
             flow.listing(shortenedListing(listing, limits));
     }
