@@ -124,6 +124,8 @@ public:
     void setStream(std::uint8_t stream) { m_stream = stream; }
 
     const Trace &trace() const { return m_trace; }
+    /// The trace so far, to append to what was recorded; between two steps only.
+    Trace &recorded() { return m_trace; }
     Trace takeTrace() { return std::move(m_trace); }
 
     // -- used by Tensor and the engine

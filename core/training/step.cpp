@@ -38,9 +38,56 @@ private:
     std::unordered_map<TensorImpl *, std::unique_ptr<Optimizer>> m_optimizers;
 };
 
+/// Appends the last executed step once more, with storages of its own. That is what executing it again would give where
+/// a step leaves nothing behind and takes nothing away: all that it allocates it releases, and nothing else
+/// (tests/core/test_training.cpp compares the two). False where it is not so.
+bool repeatLastStep(Trace &trace)
+{
+    std::size_t first = trace.marks.size();
+    while (first > 0 && !(trace.marks[first - 1].phase == TracePhase::Forward && trace.marks[first - 1].microBatch == 0))
+        --first;
+    if (first == 0)
+        return false;
+    --first;
+    const std::uint32_t from = trace.marks[first].event, to = static_cast<std::uint32_t>(trace.events.size());
+    StorageId firstStorage = static_cast<StorageId>(trace.storages.size());
+    std::int64_t alive = 0;
+    for (std::uint32_t i = from; i < to; ++i) {
+        const Event event = trace.events[i];
+        if (!event.release) {
+            firstStorage = std::min<StorageId>(firstStorage, event.storage);
+            ++alive;
+        } else if (event.storage < firstStorage) {
+            return false;
+        } else {
+            --alive;
+        }
+    }
+    if (alive != 0)
+        return false;
+    const auto offset = static_cast<std::uint32_t>(trace.storages.size()) - firstStorage;
+    const std::size_t storages = trace.storages.size(), marks = trace.marks.size();
+    trace.storages.reserve(storages + offset);
+    for (std::size_t i = firstStorage; i < storages; ++i)
+        trace.storages.push_back(trace.storages[i]);
+    trace.events.reserve(to + (to - from));
+    for (std::uint32_t i = from; i < to; ++i) {
+        Event event = trace.events[i];
+        event.storage += offset;
+        trace.events.push_back(event);
+    }
+    for (std::size_t i = first; i < marks; ++i) {
+        Mark mark = trace.marks[i];
+        mark.event += to - from;
+        ++mark.step;
+        trace.marks.push_back(mark);
+    }
+    return true;
+}
+
 } // namespace
 
-TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel)
+TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel, Repeat repeat)
 {
     const ResolvedPrecision precision = resolvePrecision(plan.precision);
     TrainingRun result;
@@ -73,7 +120,8 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
             optimizer = makeOptimizer(tape, plan.optimizer);
 
         const std::int64_t accumulation = plan.batch.gradientAccumulation;
-        for (int step = 0; step < steps; ++step) {
+        int step = 0;
+        const auto executeStep = [&] {
             // From the second micro-batch on gradients exist and every further one allocates the same; three show it
             // (tests/core/test_training.cpp proves them equal).
             const int micros = static_cast<int>(std::min<std::int64_t>(accumulation, 3));
@@ -103,7 +151,16 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
                 zeroGrad(trainable, plan.loop.zeroGrad);
             }
             tape.mark(TracePhase::Idle, step, 0);
-        }
+            ++step;
+        };
+        // The first step makes the optimizer's state; from the second on every step is like the one before.
+        const int executed = repeat == Repeat::Copy ? std::min(steps, 2) : steps;
+        while (step < executed)
+            executeStep();
+        while (step < steps && repeatLastStep(tape.recorded()))
+            ++step;
+        while (step < steps)
+            executeStep();
         tape.afterAccumulate = nullptr;
         result.trace = tape.takeTrace();
     }

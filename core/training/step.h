@@ -11,6 +11,9 @@
 
 namespace headroom::training {
 
+/// Thrown where a run was cancelled.
+struct Cancelled {};
+
 /// What loading and some steps of the plan's loop allocate and release, in order.
 struct TrainingRun {
     autograd::Trace trace;
@@ -22,12 +25,14 @@ struct TrainingRun {
 /// Why this version's engine does not execute the plan, field and reason; nothing where it does.
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model);
 
+/// How steps after the second are had: copied from the second where that is proven to be the same, or executed.
+enum class Repeat : std::uint8_t { Copy, Execute };
+
 /// Runs `steps` steps of the loop that plan-format version 1 fixes:
 ///     for micro in accumulation: outputs = model(input_ids, labels); loss = outputs.loss [/ accumulation]; loss.backward()
 ///     [clip_grad_norm_;] optimizer.step(); optimizer.zero_grad()
 /// `workspaceBytes`: what each cuBLAS handle takes. The plan must be supported. Throws SizeOverflow where a size does not fit 64 bits, Cancelled on request.
-TrainingRun run(const TrainingPlan &plan, const ModelConfig &model, int steps, std::int64_t workspaceBytes, std::stop_token cancel = {});
-
-struct Cancelled {};
+TrainingRun run(const TrainingPlan &plan, const ModelConfig &model, int steps, std::int64_t workspaceBytes, std::stop_token cancel = {},
+                Repeat repeat = Repeat::Copy);
 
 } // namespace headroom::training
