@@ -218,9 +218,11 @@ Tensor scaledDotProductAttention(Tensor query, Tensor key, Tensor value, Tensor 
         const std::int64_t padded = roundUp(d, 8);
         if (padded == d)
             return flash(query, key, value);
-        query = padLast(query, padded);
-        key = padLast(key, padded);
-        value = padLast(value, padded);
+        // all three are padded before any of the unpadded ones goes
+        Tensor paddedQuery = padLast(query, padded), paddedKey = padLast(key, padded), paddedValue = padLast(value, padded);
+        query = std::move(paddedQuery);
+        key = std::move(paddedKey);
+        value = std::move(paddedValue);
         return sliceLast(flash(query, key, value), 0, d);
     }
     if (query.size(1) == key.size(1) && (isHalf(dtype) || dtype == DType::Float32) && d % 4 == 0) {
