@@ -191,12 +191,14 @@ Tensor math(Tensor q, Tensor k, Tensor v, Tensor mask, double dropoutP, bool cau
     return to(out, origin);
 }
 
+/// repeat_interleave over the heads: expanded, always copied, flattened.
 Tensor repeatHeads(const Tensor &t, std::int64_t n)
 {
     if (halted(t) || n == 1)
         return t;
-    Tensor grouped = expand(unsqueeze(t, 2), {t.size(0), t.size(1), n, t.size(2), t.size(3)});
-    return reshape(grouped, {t.size(0), t.size(1) * n, t.size(2), t.size(3)});
+    const Dims grouped{t.size(0), t.size(1), n, t.size(2), t.size(3)};
+    const Tensor copied = clone(expand(unsqueeze(t, 2), grouped), contiguousStrides(grouped));
+    return view(copied, {t.size(0), t.size(1) * n, t.size(2), t.size(3)});
 }
 
 } // namespace

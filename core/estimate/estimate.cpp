@@ -112,6 +112,9 @@ void addNotes(Estimate &estimate, const Gpu *first)
         note(Severity::Information, "attention", "The flash-attn package is taken to allocate what PyTorch's own flash attention does.");
     if (plan.parallel.engine == Engine::DeepSpeed)
         note(Severity::Warning, "parallel.engine", "DeepSpeed's sharding is a first version: it has not yet been checked against traces allocation by allocation.");
+    if (plan.batch.gradientAccumulation > 3)
+        note(Severity::Information, "batch.gradient_accumulation",
+             fmt::format("Three of the {} micro-batches are executed; every further one allocates what the third does.", plan.batch.gradientAccumulation));
     if (plan.batch.sequenceLength > estimate.model.maxPositions && estimate.model.maxPositions > 0)
         note(Severity::Warning, "batch.sequence_length",
              fmt::format("Longer than the {} positions that the model was made for (max_position_embeddings).", formatCount(estimate.model.maxPositions)));
