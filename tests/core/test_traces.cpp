@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/step_record.h"
+#include "core/plan/plan_json.h"
+
+#include <QtTest>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <fstream>
+#include <map>
+
+using namespace headroom;
+using namespace headroom::autograd;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t blockBytes = 512;
+
+/// An allocation, in the words of the trace. tests/data/traces/README.md describes the file.
+struct Birth {
+    std::int64_t bytes = 0, live = 0; ///< live: after it
+    std::string phase, module, op, shape, dtype;
+
+    std::string text() const
+    {
+        return fmt::format("{} bytes, {} live, {}, module \"{}\", {} {} {}", bytes, live, phase, module, op, shape, dtype);
+    }
+};
+
+bool isKernelBuffer(const std::string &op) { return op.find("(kernel buffer)") != std::string::npos; }
+
+/// Modules are for the message: the tracer knows none while loading and in backward. Buffers inside a kernel are counted
+/// by formula and have no shape.
+bool equal(const Birth &a, const Birth &b)
+{
+    return a.bytes == b.bytes && a.live == b.live && a.phase == b.phase && a.op == b.op &&
+           (isKernelBuffer(a.op) || (a.shape == b.shape && a.dtype == b.dtype));
+}
+
+std::vector<Json> readTraces()
+{
+    std::vector<Json> lines;
+    std::ifstream in(HEADROOM_SOURCE_DIR "/tests/data/traces/traces.jsonl");
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(Json::parse(line));
+    return lines;
+}
+
+std::vector<Birth> expectedBirths(const Json &trace, const Json &texts)
+{
+    const auto text = [&](const Json &index) { return texts.at(index.get<std::size_t>()).get<std::string>(); };
+    std::vector<Birth> kinds;
+    for (const Json &kind : trace["kinds"])
+        kinds.push_back(
+            {kind[0].get<std::int64_t>() * blockBytes, 0, text(kind[1]), text(kind[2]), text(kind[3]), text(kind[4]), text(kind[5])});
+    std::vector<Birth> births;
+    std::int64_t live = 0;
+    std::istringstream in(trace["births"].get<std::string>());
+    for (std::string word; in >> word;) {
+        const std::size_t colon = word.find(':');
+        if (colon != std::string::npos)
+            live -= std::stoll(word.substr(colon + 1)) * blockBytes;
+        Birth &birth = births.emplace_back(kinds.at(std::stoull(word.substr(0, colon))));
+        live += birth.bytes;
+        birth.live = live;
+    }
+    return births;
+}
+
+Birth describe(const StepRecord &record, StorageId id, bool adapted)
+{
+    const StorageRecord &storage = record.trace().storages[id];
+    std::string module = adapted ? "base_model.model." : "";
+    if (storage.layer >= 0)
+        module += fmt::format("model.layers.{}{}", storage.layer, *storage.module ? "." : "");
+    module += storage.module;
+    return {record.bytes(id).value, 0, {}, module, storage.op, toString(storage.shape), std::string(name(storage.dtype))};
+}
+
+/// Loading and two steps: the third repeats the second.
+std::vector<Birth> producedBirths(const Estimate &estimate)
+{
+    const StepRecord &record = *estimate.record;
+    const bool adapted = estimate.plan.method.kind != MethodKind::Full;
+    std::vector<Birth> births;
+    std::int64_t live = 0;
+    for (std::uint32_t i = 0; i < record.step(1).to; ++i) {
+        const Event event = record.trace().events[i];
+        const std::int64_t bytes = record.bytes(event.storage).value;
+        live += event.release ? -bytes : bytes;
+        if (event.release)
+            continue;
+        Birth &birth = births.emplace_back(describe(record, event.storage, adapted));
+        birth.live = live;
+        birth.phase = name(static_cast<Phase>(record.phaseOf(i)));
+    }
+    return births;
+}
+
+/// Equal saved tensors, and how many of each.
+using Saved = std::map<std::string, int>;
+
+std::string savedText(std::int64_t bytes, const std::string &op, const std::string &shape)
+{
+    return fmt::format("{} bytes, {} {}", bytes, op, shape);
+}
+
+} // namespace
+
+/// The engine executes what PyTorch executes: allocation by allocation, in PyTorch's order and with PyTorch's lifetimes.
+/// The traces are PyTorch's own (its dispatcher, autograd engine, checkpointing and optimizers on fake tensors).
+class TestTraces : public QObject
+{
+    Q_OBJECT
+
+private:
+    std::vector<Json> m_lines;
+
+    void addRows()
+    {
+        QTest::addColumn<int>("line");
+        for (std::size_t i = 1; i < m_lines.size(); ++i)
+            QTest::newRow(m_lines[i]["name"].get<std::string>().c_str()) << static_cast<int>(i);
+    }
+
+    std::shared_ptr<const Estimate> estimateOf(const Json &trace)
+    {
+        const Result<TrainingPlan> plan = readPlan(trace["plan"].dump());
+        if (!plan) {
+            qCritical("%s", toString(plan.issue()).c_str());
+            return nullptr;
+        }
+        const auto result = estimate(*plan);
+        if (!result) {
+            qCritical("%s", toString(result.issue()).c_str());
+            return nullptr;
+        }
+        return *result;
+    }
+
+private slots:
+    void initTestCase()
+    {
+        m_lines = readTraces();
+        QVERIFY(m_lines.size() > 36);
+        QCOMPARE(m_lines[0]["headroom_traces"].get<int>(), 1);
+    }
+
+    void everyBirthIsPyTorchs_data() { addRows(); }
+    void everyBirthIsPyTorchs()
+    {
+        QFETCH(const int, line);
+        const Json &trace = m_lines[static_cast<std::size_t>(line)];
+        const auto estimated = estimateOf(trace);
+        QVERIFY(estimated);
+        const std::vector<Birth> expected = expectedBirths(trace, m_lines[0]["texts"]);
+        const std::vector<Birth> got = producedBirths(*estimated);
+        QVERIFY(expected.size() > 100);
+        for (std::size_t i = 0; i < std::min(expected.size(), got.size()); ++i)
+            if (!equal(expected[i], got[i]))
+                QFAIL(fmt::format("birth {} of {} is the first that differs\n  PyTorch:  {}\n  Headroom: {}\n  both before: {}", i,
+                                  expected.size(), expected[i].text(), got[i].text(), i > 0 ? expected[i - 1].text() : "nothing")
+                          .c_str());
+        QCOMPARE(got.size(), expected.size());
+    }
+
+    void savedListIsPyTorchs_data() { addRows(); }
+    void savedListIsPyTorchs()
+    {
+        QFETCH(const int, line);
+        const Json &trace = m_lines[static_cast<std::size_t>(line)], &texts = m_lines[0]["texts"];
+        const auto estimated = estimateOf(trace);
+        QVERIFY(estimated);
+        Saved expected, got;
+        std::int64_t sum = 0;
+        for (const Json &row : trace["saved"]) {
+            const std::int64_t bytes = row[0].get<std::int64_t>() * blockBytes;
+            sum += bytes;
+            ++expected[savedText(bytes, texts.at(row[2].get<std::size_t>()), texts.at(row[3].get<std::size_t>()))];
+        }
+        for (const StorageId id : estimated->record->savedStorages()) {
+            const Birth birth = describe(*estimated->record, id, false);
+            ++got[savedText(birth.bytes, birth.op, birth.shape)];
+        }
+        for (const auto &[text, count] : expected)
+            if (got[text] != count)
+                QFAIL(fmt::format("PyTorch saves {} of: {}; Headroom {}", count, text, got[text]).c_str());
+        for (const auto &[text, count] : got)
+            if (count > 0 && expected[text] != count)
+                QFAIL(fmt::format("Headroom saves {} of: {}; PyTorch {}", count, text, expected[text]).c_str());
+        QCOMPARE(estimated->savedActivations.value, sum);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestTraces)
+#include "test_traces.moc"

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Headroom developers
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packs traces of PyTorch into the compact form that tests/core/test_traces.cpp reads (README.md describes it).
+
+    make_traces.py FOLDER NAME... > traces.jsonl
+
+FOLDER holds for each NAME the plan (NAME.plan.json), every allocation and release of three steps (NAME.events.tsv) and what is
+saved for backward at the end of the last forward pass (NAME.saved.tsv), in the columns that `headroom-cli trace` writes too.
+"""
+import json, pathlib, sys
+
+BLOCK = 512
+
+
+def normalised(op, dtype):
+    """The tracer sees the storage of SiLU's backward born in an empty_like, and the random state of attention unsigned."""
+    return "aten.silu_backward.default" if op == "aten.empty_like.default" else op, dtype.replace("uint64", "int64")
+
+
+def blocks(text):
+    count, rest = divmod(int(text), BLOCK)
+    assert rest == 0, "storages are rounded up to blocks of 512 bytes"
+    return count
+
+
+def rows(path):
+    return [line.rstrip("\n").split("\t") for line in path.read_text().splitlines()[1:]]
+
+
+class Table:
+    """Texts (or lists), each once, referred to by their index."""
+
+    def __init__(self):
+        self.index = {}
+
+    def __call__(self, value):
+        return self.index.setdefault(value, len(self.index))
+
+    def values(self):
+        return list(self.index)
+
+
+def pack(folder, name, texts):
+    plan = json.loads((folder / f"{name}.plan.json").read_text())
+    micros = plan["batch"].get("gradient_accumulation", 1)
+    kinds, births, freed, forwards, phase_before = Table(), [], 0, 0, ""
+    for _, sign, _, size, _, phase, module, op, shape, dtype in rows(folder / f"{name}.events.tsv"):
+        if phase == "forward" and phase_before != "forward":
+            forwards += 1
+        phase_before = phase
+        if forwards > 2 * micros:  # the third step repeats the second
+            break
+        if sign == "-":
+            freed += blocks(size)
+            continue
+        op, dtype = normalised(op, dtype)
+        births.append((kinds((blocks(size), *map(texts, (phase, module, op, shape, dtype)))), freed))
+        freed = 0
+    assert forwards > 2 * micros, f"{name}: fewer than three steps"
+    saved = []
+    for size, module, op, shape, dtype in rows(folder / f"{name}.saved.tsv"):
+        op, dtype = normalised(op, dtype)
+        saved.append([blocks(size), *map(texts, (module, op, shape, dtype))])
+    return {"name": name, "plan": plan, "kinds": kinds.values(), "births": " ".join(f"{k}:{f}" if f else str(k) for k, f in births), "saved": saved}
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    texts = Table()
+    cases = [pack(pathlib.Path(sys.argv[1]), name, texts) for name in sys.argv[2:]]
+    print(json.dumps({"headroom_traces": 1, "texts": texts.values()}, separators=(",", ":")))
+    for case in cases:
+        print(json.dumps(case, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main()
