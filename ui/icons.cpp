@@ -8,6 +8,9 @@
 #include <QPixmapCache>
 #include <QSvgRenderer>
 
+/// Outside any namespace, as the macro demands: a static library does not register its pictures by itself.
+static void registerPictures() { Q_INIT_RESOURCE(headroom_pictures); }
+
 namespace headroom {
 namespace {
 
@@ -20,6 +23,7 @@ QPixmap drawn(const QString &name, const QColor &colour)
     QPixmap pixmap;
     if (QPixmapCache::find(key, &pixmap))
         return pixmap;
+    registerPictures();
     QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
     const bool found = file.open(QIODevice::ReadOnly);
     Q_ASSERT_X(found, "themedIcon", qPrintable(name));
@@ -45,5 +49,21 @@ QIcon themedIcon(const QString &name, const QPalette &palette)
 }
 
 QIcon colouredIcon(const QString &name, const QColor &colour) { return QIcon(drawn(name, colour)); }
+
+QIcon programIcon()
+{
+    registerPictures();
+    QSvgRenderer renderer(QStringLiteral(":/headroom.svg"));
+    QIcon icon;
+    for (const int size : {16, 32, 48, 128}) {
+        QPixmap pixmap(size, size);
+        pixmap.fill(Qt::transparent);
+        QPainter painter(&pixmap);
+        renderer.render(&painter);
+        painter.end();
+        icon.addPixmap(pixmap);
+    }
+    return icon;
+}
 
 } // namespace headroom

@@ -13,5 +13,7 @@ namespace headroom {
 QIcon themedIcon(const QString &name, const QPalette &palette);
 /// The same in one colour.
 QIcon colouredIcon(const QString &name, const QColor &colour);
+/// The program's pictogram.
+QIcon programIcon();
 
 } // namespace headroom

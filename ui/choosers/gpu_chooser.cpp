@@ -9,6 +9,7 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QPainter>
+#include <QScopedValueRollback>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
@@ -73,7 +74,10 @@ GpuChooser::GpuChooser(DisplaySettings *display, QWidget *parent)
     layout->addWidget(m_list);
     layout->addWidget(m_unknown);
 
-    connect(m_gpus, &GpuList::chosenEdited, this, &GpuChooser::chosenEdited);
+    connect(m_gpus, &GpuList::chosenEdited, this, [this](const std::vector<std::string> &ids) {
+        const QScopedValueRollback ticking(m_ticking, true);
+        emit chosenEdited(ids);
+    });
     connect(m_search, &QLineEdit::textChanged, this, [this](const QString &text) {
         m_gpus->arrange();
         m_matches->setSearch(text);
@@ -85,9 +89,8 @@ GpuChooser::GpuChooser(DisplaySettings *display, QWidget *parent)
 void GpuChooser::setChosen(const std::vector<std::string> &ids)
 {
     // A change made here keeps the order of rows; one from elsewhere (a file, undo) brings what is chosen to the top.
-    const bool fromHere = m_list->hasFocus();
     m_gpus->setChosen(ids);
-    if (!fromHere) {
+    if (!m_ticking) {
         m_gpus->arrange();
         m_matches->sort(0);
     }

@@ -37,6 +37,7 @@ private:
     QLineEdit *m_search;
     QListView *m_list;
     QLabel *m_unknown;
+    bool m_ticking = false; ///< the change that comes in was made in this list
 };
 
 } // namespace headroom

@@ -66,6 +66,8 @@ ModelChooser::ModelChooser(QWidget *parent)
     m_openConfig->setText(m_openConfig->toolTip());
 
     m_matches->setSourceModel(m_models);
+    m_matches->setSortRole(ModelList::OrderRole);
+    m_matches->sort(0);
     m_completer->setModel(m_matches);
     m_completer->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
     m_completer->setCompletionRole(ModelList::IdRole);
@@ -137,8 +139,15 @@ void ModelChooser::keyPressEvent(QKeyEvent *event)
         return;
     case Qt::Key_Return:
     case Qt::Key_Enter: {
-        // Typed and entered without choosing: the first match that can be taken.
+        // The open list passes its keys on to here first.
+        const QModelIndex walkedTo = open ? list->currentIndex() : QModelIndex();
         list->hide();
+        if (walkedTo.isValid()) {
+            if (walkedTo.flags().testFlag(Qt::ItemIsEnabled))
+                choose(walkedTo.data(ModelList::IdRole).toString());
+            return;
+        }
+        // Typed and entered without choosing: the first match that can be taken.
         if (text() == m_shown)
             return;
         m_matches->setSearch(text());

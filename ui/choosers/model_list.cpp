@@ -27,6 +27,7 @@ QVariant ModelList::data(const QModelIndex &index, int role) const
     case IdRole: return id;
     case SearchRole: return QString(id + QLatin1Char(' ') + QString::fromStdString(preset.family));
     case DetailRole: return preset.supported ? count : tr("not yet supported");
+    case OrderRole: return preset.supported ? index.row() : index.row() + rowCount();
     case Qt::ToolTipRole:
     case Qt::AccessibleDescriptionRole:
         return preset.supported ? tr("%1, %2").arg(QString::fromStdString(preset.family), count)

@@ -17,6 +17,7 @@ public:
         IdRole = Qt::UserRole, ///< Hugging Face id
         SearchRole,            ///< what a search looks at: id and family
         DetailRole,            ///< "8.19 B parameters", or "not yet supported"
+        OrderRole,             ///< what can be chosen first, each in the order of the catalogue
     };
     explicit ModelList(QObject *parent = nullptr);
 

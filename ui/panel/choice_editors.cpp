@@ -25,8 +25,6 @@ public:
         setFocusPolicy(Qt::StrongFocus);
         setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
         setMinimumContentsLength(8);
-        // The open list is as wide as its longest entry, whatever the box.
-        view()->setTextElideMode(Qt::ElideNone);
     }
 
 protected:
@@ -39,6 +37,8 @@ protected:
     }
     void showPopup() override
     {
+        // The open list is as wide as its longest entry, whatever the box. Made here: most lists are never opened.
+        view()->setTextElideMode(Qt::ElideNone);
         view()->setMinimumWidth(std::min(view()->sizeHintForColumn(0) + 40, 480));
         QComboBox::showPopup();
     }

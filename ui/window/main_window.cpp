@@ -10,6 +10,7 @@
 #include "ui/choosers/model_chooser.h"
 #include "ui/choosers/model_list.h"
 #include "ui/document/plan_files.h"
+#include "ui/icons.h"
 #include "ui/panel/plan_panel.h"
 #include "ui/window/file_controller.h"
 #include "ui/window/message_bar.h"
@@ -74,7 +75,7 @@ MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &pat
     , m_runner(std::move(estimate))
 {
     setObjectName(QStringLiteral("mainWindow"));
-    setWindowIcon(QIcon(QStringLiteral(":/headroom.svg")));
+    setWindowIcon(programIcon());
     setAcceptDrops(true);
     setMinimumSize(smallestSize);
     makeViews();

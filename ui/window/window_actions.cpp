@@ -12,6 +12,7 @@
 #include <QApplication>
 #include <QMenuBar>
 #include <QToolBar>
+#include <QToolButton>
 
 namespace headroom {
 
@@ -161,7 +162,7 @@ void MainWindow::makeToolBar()
     bar->addSeparator();
     bar->addActions(a.units->actions());
     for (QAction *action : bar->actions())
-        if (QWidget *button = bar->widgetForAction(action); button && button != m_model) {
+        if (auto *button = qobject_cast<QToolButton *>(bar->widgetForAction(action))) {
             button->setFocusPolicy(Qt::TabFocus);
             button->setAccessibleName(action->iconText());
             button->setAccessibleDescription(action->statusTip().isEmpty() ? action->toolTip() : action->statusTip());

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// headroom [plan]                  the window
+// headroom --export FILE PLAN      a report or a picture, without a display
+#include "core/estimate/estimate.h"
+#include "ui/document/plan_files.h"
+#include "ui/export/exporter.h"
+#include "ui/window/main_window.h"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QHashSeed>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+using namespace headroom;
+
+constexpr int success = 0;
+constexpr int cannotWrite = 1;
+constexpr int badInput = 2;
+
+void complain(const QString &text) { std::fprintf(stderr, "headroom: %s\n", qPrintable(text)); }
+
+bool isGiven(int argc, char *argv[], const char *option)
+{
+    const std::size_t length = std::strlen(option);
+    for (int i = 1; i < argc; ++i)
+        if (std::strncmp(argv[i], option, length) == 0 && (argv[i][length] == '\0' || argv[i][length] == '='))
+            return true;
+    return false;
+}
+
+bool hasDisplay()
+{
+#if defined(Q_OS_LINUX) || defined(Q_OS_FREEBSD)
+    return !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
+           !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
+#else
+    return true;
+#endif
+}
+
+int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
+{
+    const auto opened = openPlanOrConfig(planFile);
+    if (!opened) {
+        complain(issueText(opened.issue()));
+        return badInput;
+    }
+    TrainingPlan plan = opened->plan;
+    if (opened->kind == OpenedFile::Kind::Config) {
+        // A model alone is planned as a first start plans it.
+        plan = startPlan();
+        plan.name.clear();
+        plan.model = opened->plan.model;
+    }
+    const auto result = estimate(plan);
+    if (!result) {
+        Issue issue = result.issue();
+        if (issue.file.empty())
+            issue.file = planFile.toStdString();
+        complain(issueText(issue));
+        return badInput;
+    }
+    if (const auto issue = exportTo(target, *result, nullptr, unit)) {
+        complain(issueText(*issue));
+        return cannotWrite;
+    }
+    return success;
+}
+
+} // namespace
+
+int main(int argc, char *argv[])
+{
+    const bool exports = isGiven(argc, argv, "--export");
+    const bool asks =
+        isGiven(argc, argv, "--help") || isGiven(argc, argv, "-h") || isGiven(argc, argv, "--version") || isGiven(argc, argv, "-v");
+    const bool display = hasDisplay();
+    if (exports || asks)
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    if (exports)
+        QHashSeed::setDeterministicGlobalSeed(); // the same plan gives the same bytes
+    if (!display && !exports && !asks) {
+        complain(QStringLiteral("there is no display to open a window on; use --export FILE PLAN, or headroom-cli"));
+        return badInput;
+    }
+
+    QApplication app(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("headroom"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Headroom"));
+    QApplication::setApplicationVersion(QStringLiteral(HEADROOM_VERSION));
+    QApplication::setDesktopFileName(QStringLiteral("org.headroom.Headroom"));
+
+    QCommandLineParser parser;
+    parser.setApplicationDescription(
+        QStringLiteral("Plans the GPU memory of LLM training.\n\n"
+                       "  headroom                                      open the window\n"
+                       "  headroom plan.headroom.json                   open a plan, or a Hugging Face config.json\n"
+                       "  headroom --export report.pdf plan.headroom.json\n"
+                       "                                                write the report without a display"));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    const QCommandLineOption exportOption(QStringLiteral("export"), QStringLiteral("Write FILE (.pdf, .png or .svg) and end."),
+                                          QStringLiteral("FILE"));
+    const QCommandLineOption decimalOption(QStringLiteral("gb"), QStringLiteral("Write sizes in GB (10^9 bytes) instead of GiB."));
+    parser.addOption(exportOption);
+    parser.addOption(decimalOption);
+    parser.addPositionalArgument(QStringLiteral("plan"), QStringLiteral("A *.headroom.json file or a config.json."),
+                                 QStringLiteral("[PLAN]"));
+    if (!parser.parse(QApplication::arguments())) {
+        complain(parser.errorText() + QStringLiteral(" (headroom --help lists what is understood)"));
+        return badInput;
+    }
+    if (parser.isSet(QStringLiteral("help")))
+        parser.showHelp(success);
+    if (parser.isSet(QStringLiteral("version")))
+        parser.showVersion();
+
+    const QStringList plans = parser.positionalArguments();
+    const ByteUnit unit = parser.isSet(decimalOption) ? ByteUnit::Decimal : ByteUnit::Binary;
+    if (plans.size() > 1 || (exports && plans.size() != 1)) {
+        complain(exports ? QStringLiteral("--export takes exactly one plan (headroom --export FILE PLAN)")
+                         : QStringLiteral("only one plan can be opened at a time"));
+        return badInput;
+    }
+    if (exports)
+        return exportPlan(parser.value(exportOption), plans.first(), unit);
+
+    MainWindow window([](const TrainingPlan &plan, std::stop_token cancel) { return estimate(plan, std::move(cancel)); });
+    window.start(plans.value(0));
+    window.show();
+    return QApplication::exec();
+}
