@@ -209,8 +209,9 @@ void MemoryChart::restyle()
 void MemoryChart::fitAxes(QSize size)
 {
     QCPAxisRect *axes = plot()->axisRect();
-    // The first layout of a size uses the left margin of the one before; it differs by a digit at most.
-    const double width = std::max(1, size.width() - m_legend->minimumSize().width() - axes->margins().left() - 8);
+    // Room for the axis' figures whatever they are: how many bars fit must not depend on which are shown.
+    const double axisRoom = QFontMetricsF(theme().font).height() * 4.5;
+    const double width = std::max(1.0, size.width() - m_legend->minimumSize().width() - axisRoom - 8);
     const std::size_t fitting = std::max<std::size_t>(1, std::size_t(width / m_drawing->minimumSlotWidth()));
     const std::size_t shown = std::min(fitting, std::max<std::size_t>(1, m_bars.size()));
     const bool scrolls = m_bars.size() > shown && size == plot()->size();

@@ -106,7 +106,7 @@ TimelineChart::~TimelineChart() = default;
 
 void TimelineChart::setEstimate(std::shared_ptr<const Estimate> estimate)
 {
-    if (estimate == m_estimate && m_source)
+    if (estimate && estimate == m_estimate && m_source)
         return;
     m_estimate = std::move(estimate);
     if (!m_estimate) {
@@ -189,11 +189,14 @@ void TimelineChart::fetch(QSize size)
         axis->setVisible(m_timeline.events > 0);
     plot()->xAxis->setRange(m_from, std::max(m_to, m_from + 1));
     const double unit = settings().gigaBytes();
-    const bool isAutomatic = m_memoryTo <= m_memoryFrom;
-    plot()->yAxis->setRange((isAutomatic ? memoryBase() : m_memoryFrom) / unit, (isAutomatic ? memoryTop() : m_memoryTo) / unit);
+    plot()->yAxis->setRange(lowestVisible() / unit, highestVisible() / unit);
     const Bytes lowest{std::llround(plot()->yAxis->range().lower * unit)};
     m_marks->axisNote = lowest.value > 0 ? tr("The axis starts at %1").arg(settings().bytes(lowest, 1)) : QString();
 }
+
+double TimelineChart::lowestVisible() const { return m_memoryTo > m_memoryFrom ? m_memoryFrom : memoryBase(); }
+
+double TimelineChart::highestVisible() const { return m_memoryTo > m_memoryFrom ? m_memoryTo : memoryTop(); }
 
 double TimelineChart::memoryTop() const
 {
@@ -324,6 +327,8 @@ void TimelineChart::relabel()
     else
         sentences << tr("Reserved, up to %1").arg(settings().bytes(mostReserved));
     m_legend->setEntries(std::move(entries));
+    if (const double base = memoryBase(); base > 0)
+        sentences << tr("The axis starts at %1").arg(settings().bytes({std::llround(base)}, 1));
     setAccessibleDescription(sentences.isEmpty() ? tr("No estimate yet") : sentences.join(QLatin1String(". ")));
     if (m_crosshair)
         setCrosshair(*m_crosshair);

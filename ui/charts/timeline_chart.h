@@ -55,6 +55,9 @@ public:
     double firstVisibleEvent() const { return m_from; }
     double lastVisibleEvent() const { return m_to; }
     void showEvents(double from, double to);
+    /// The memory axis, in bytes. It starts above zero where what never changes would press all else flat; the chart says so.
+    double lowestVisible() const;
+    double highestVisible() const;
     void resetView();
     const Timeline &shown() const { return m_timeline; }
 
