@@ -96,7 +96,7 @@ ReportSection planSection(const Estimate &estimate)
 {
     ReportSection section;
     section.heading = "What is planned";
-    section.paragraphs.push_back("Settings that are not listed have the defaults of the plan format or no effect in this plan.");
+    section.paragraphs.emplace_back("Settings that are not listed have the defaults of the plan format or no effect in this plan.");
     section.tables.push_back(settingsTable(estimate));
     section.tables.push_back(modelTable(estimate));
     return section;

@@ -39,7 +39,7 @@ ReportSection verdictSection(const Estimate &estimate, ByteUnit unit)
         table.rows.push_back({gpu.name, formatBytes(gpu.capacity, unit), formatBytes(gpu.allocated, unit), formatBytes(gpu.reserved, unit),
                               formatBytes(gpu.device, unit), formatBytes(gpu.headroom, unit), verdictWords(gpu.verdict)});
     }
-    section.paragraphs.push_back(
+    section.paragraphs.emplace_back(
         "Allocated is what torch.cuda.max_memory_allocated reports, reserved what torch.cuda.max_memory_reserved reports, "
         "device what nvidia-smi shows for the process; each is the higher of the first and a later step.");
     section.tables.push_back(std::move(table));
@@ -72,7 +72,7 @@ ReportSection phasesSection(const Estimate &estimate, ByteUnit unit)
     ReportSection section;
     section.heading = "Through the step";
     section.chart = ReportChart::Timeline;
-    section.paragraphs.push_back(
+    section.paragraphs.emplace_back(
         "The highest allocated and reserved memory of each phase. The loss begins where the output head is called; "
         "the optimizer phase holds clipping, the step and zero_grad.");
     section.tables.push_back(phasesTable(estimate, unit));
@@ -98,8 +98,8 @@ ReportSection notesSection(const Estimate &estimate)
     ReportSection section;
     section.heading = "Notes and assumptions";
     section.paragraphs.push_back(bandSentence(estimate.band));
-    section.paragraphs.push_back("Every row of the batch is one full sequence: no padding, no packing, use_cache=False, labels given. "
-                                 "A step is forward, loss and backward for each micro-batch, then the optimizer's step and zero_grad.");
+    section.paragraphs.emplace_back("Every row of the batch is one full sequence: no padding, no packing, use_cache=False, labels given. "
+                                    "A step is forward, loss and backward for each micro-batch, then the optimizer's step and zero_grad.");
     for (const GpuEstimate &gpu : estimate.gpus)
         if (std::string text = capacityText(gpu); !text.empty())
             section.paragraphs.push_back(std::move(text));
@@ -122,7 +122,7 @@ ReportSection reproductionSection(const Estimate &estimate)
     if (!estimate.plan.model.configPath.empty())
         section.paragraphs.push_back(
             fmt::format("The plan reads its model from {}, which must lie beside it.", estimate.plan.model.configPath));
-    section.listings.push_back("headroom-cli estimate plan.headroom.json");
+    section.listings.emplace_back("headroom-cli estimate plan.headroom.json");
     section.listings.push_back(writePlan(estimate.plan, PlanStyle::Short, true));
     return section;
 }
