@@ -31,7 +31,9 @@ int runTrace(const TraceArguments &arguments)
     if (!estimates)
         return BadInput;
     const Estimate &estimate = *estimates->front();
-    return writeFile(arguments.eventsFile, writeTraceEvents(estimate)) && writeFile(arguments.savedFile, writeTraceSaved(estimate)) ? Success : OutputFailed;
+    return writeFile(arguments.eventsFile, writeTraceEvents(estimate)) && writeFile(arguments.savedFile, writeTraceSaved(estimate))
+               ? Success
+               : OutputFailed;
 }
 
 } // namespace headroom::cli

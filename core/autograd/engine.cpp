@@ -27,10 +27,7 @@ bool ownsAlone(const Tensor &gradient, std::uint32_t storageReferences)
 
 } // namespace
 
-Tensor BackwardCall::unpack(int slot)
-{
-    return tape.unpack(node, slot);
-}
+Tensor BackwardCall::unpack(int slot) { return tape.unpack(node, slot); }
 
 Tensor Tape::unpack(Node &node, int slot)
 {

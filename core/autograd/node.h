@@ -16,8 +16,8 @@ struct Node;
 
 /// What all nodes of one kind share: PyTorch's name and the gradient formula.
 struct Operator {
-    const char *name;                       ///< "MulBackward0"
-    void (*backward)(BackwardCall &call);   ///< torch/csrc/autograd/FunctionsManual.cpp, tools/autograd/derivatives.yaml
+    const char *name;                     ///< "MulBackward0"
+    void (*backward)(BackwardCall &call); ///< torch/csrc/autograd/FunctionsManual.cpp, tools/autograd/derivatives.yaml
 };
 
 /// Where a gradient goes: input `input` of `node`.
@@ -34,9 +34,9 @@ struct CheckpointFrame {
     std::function<void(const Tensor &)> run; ///< the block; its output is dropped
     Tensor input;
     std::uint32_t savedCount = 0;
-    std::vector<bool> wanted;               ///< by order of saving: the slot that asked for it still exists
+    std::vector<bool> wanted; ///< by order of saving: the slot that asked for it still exists
     bool recomputed = false;
-    std::vector<Tensor> tensors;            ///< by order of saving; empty until recomputed, each taken out on request
+    std::vector<Tensor> tensors; ///< by order of saving; empty until recomputed, each taken out on request
     const char *module = "";
     std::int16_t layer = -1;
 };
@@ -55,33 +55,37 @@ struct Node {
 
     const Operator *op = nullptr;
     Tape *tape = nullptr;
-    std::uint64_t sequence = 0;             ///< order of creation; AccumulateGrad: the highest there is
+    std::uint64_t sequence = 0; ///< order of creation; AccumulateGrad: the highest there is
     std::uint32_t references = 0;
     std::uint8_t edgeCount = 0;
     std::uint8_t savedCount = 0;
     std::array<Edge, maxEdges> edges;
     std::array<SavedSlot, maxSaved> saved;
-    std::array<std::int64_t, 4> scalars{};  ///< what the formula needs besides tensors (a dimension, a size, a flag)
-    Dims sizes;                             ///< sizes of an input, where the formula needs them
+    std::array<std::int64_t, 4> scalars{}; ///< what the formula needs besides tensors (a dimension, a size, a flag)
+    Dims sizes;                            ///< sizes of an input, where the formula needs them
     Dims strides;
-    Dims outputSizes;                       ///< metadata of the forward's output, which incoming gradients are fitted to
+    Dims outputSizes; ///< metadata of the forward's output, which incoming gradients are fitted to
     DType outputDtype = DType::Float32;
     const char *module = "";
     std::int16_t layer = -1;
-    TensorImpl *variable = nullptr;         ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
+    TensorImpl *variable = nullptr;              ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
     std::function<Tensor(const Tensor &)> block; ///< CheckpointFunction: the block to run again
 
     // while a backward runs
     std::uint32_t dependencies = 0;
     std::uint32_t epoch = 0;
-    Tensor buffer;                          ///< InputBuffer: the gradients summed up so far
+    Tensor buffer; ///< InputBuffer: the gradients summed up so far
 };
 
 /// One call of a node's formula: the gradient that came in, the saved tensors, and the gradients to hand on.
 class BackwardCall
 {
 public:
-    BackwardCall(Tape &onTape, Node &ofNode, Tensor &&incoming) : tape(onTape), node(ofNode), grad(std::move(incoming)) {}
+    BackwardCall(Tape &onTape, Node &ofNode, Tensor &&incoming)
+        : tape(onTape)
+        , node(ofNode)
+        , grad(std::move(incoming))
+    {}
 
     /// SavedVariable::unpack(): under checkpointing the first call runs the block again.
     Tensor unpack(int slot);

@@ -15,42 +15,42 @@ namespace headroom::autograd {
 inline bool halted(const Tensor &t) { return !t || t->tape->stopped(); }
 
 // -- views: no memory of their own, but they keep their base alive
-Tensor view(const Tensor &t, const Dims &sizes);            ///< sizes must fit the strides
-Tensor reshape(const Tensor &t, const Dims &sizes);         ///< a view where the strides allow it, else a copy
+Tensor view(const Tensor &t, const Dims &sizes);    ///< sizes must fit the strides
+Tensor reshape(const Tensor &t, const Dims &sizes); ///< a view where the strides allow it, else a copy
 Tensor transpose(const Tensor &t, int a, int b);
-Tensor transposed2d(const Tensor &t);                       ///< t.t()
+Tensor transposed2d(const Tensor &t); ///< t.t()
 Tensor unsqueeze(const Tensor &t, int dim);
 Tensor expand(const Tensor &t, const Dims &sizes);
 Tensor sliceLast(const Tensor &t, std::int64_t from, std::int64_t length); ///< t[..., from:from+length]
-Tensor contiguous(const Tensor &t);                         ///< t itself where it is row-major, else a copy
+Tensor contiguous(const Tensor &t);                                        ///< t itself where it is row-major, else a copy
 
 // -- elementwise
 Tensor add(const Tensor &a, const Tensor &b);
-Tensor addNumber(const Tensor &a);                          ///< a + 1e-6
-Tensor mul(const Tensor &a, const Tensor &b);               ///< saves each factor that the other's gradient needs
-Tensor mulNumber(const Tensor &a);                          ///< a * 0.5 from Python: a wrapped number is not kept by saved-tensor hooks and takes no memory here
-Tensor mulScalar(const Tensor &a);                          ///< mul.Scalar: nothing saved
+Tensor addNumber(const Tensor &a);            ///< a + 1e-6
+Tensor mul(const Tensor &a, const Tensor &b); ///< saves each factor that the other's gradient needs
+Tensor mulNumber(const Tensor &a); ///< a * 0.5 from Python: a wrapped number is not kept by saved-tensor hooks and takes no memory here
+Tensor mulScalar(const Tensor &a); ///< mul.Scalar: nothing saved
 Tensor divNumber(const Tensor &a);
 Tensor neg(const Tensor &a);
-Tensor square(const Tensor &a);                             ///< a.pow(2)
+Tensor square(const Tensor &a); ///< a.pow(2)
 Tensor rsqrt(const Tensor &a);
 Tensor silu(const Tensor &a);
 Tensor gelu(const Tensor &a);
-Tensor toCopy(const Tensor &a, DType dtype);                ///< a.to(dtype), always a copy
-Tensor to(const Tensor &a, DType dtype);                    ///< a.to(dtype): a itself where it has that dtype
+Tensor toCopy(const Tensor &a, DType dtype); ///< a.to(dtype), always a copy
+Tensor to(const Tensor &a, DType dtype);     ///< a.to(dtype): a itself where it has that dtype
 Tensor clone(const Tensor &a, const Dims &strides);
-Tensor dropout(const Tensor &a, double p);                  ///< native_dropout; a itself for p == 0
-Tensor unary(const Tensor &a, const char *op);              ///< an elementwise result for which no gradient is recorded (cos, sin ...)
+Tensor dropout(const Tensor &a, double p);     ///< native_dropout; a itself for p == 0
+Tensor unary(const Tensor &a, const char *op); ///< an elementwise result for which no gradient is recorded (cos, sin ...)
 Tensor catLast(const Tensor &a, const Tensor &b);
 
 // -- reductions
-Tensor meanLast(const Tensor &a);                           ///< mean over the last dimension, kept as 1
-Tensor sumTo(Tensor &&a, const Dims &sizes);                ///< reduces broadcast dimensions of a gradient
+Tensor meanLast(const Tensor &a);            ///< mean over the last dimension, kept as 1
+Tensor sumTo(Tensor &&a, const Dims &sizes); ///< reduces broadcast dimensions of a gradient
 
 // -- matrix products
-Tensor mm(const Tensor &a, const Tensor &b);                ///< [n, k] x [k, m]
-Tensor bmm(const Tensor &a, const Tensor &b);               ///< [b, n, k] x [b, k, m]
-Tensor matmul(const Tensor &a, const Tensor &b);            ///< [..., n, k] x [..., k, m] with equal leading sizes
+Tensor mm(const Tensor &a, const Tensor &b);                                   ///< [n, k] x [k, m]
+Tensor bmm(const Tensor &a, const Tensor &b);                                  ///< [b, n, k] x [b, k, m]
+Tensor matmul(const Tensor &a, const Tensor &b);                               ///< [..., n, k] x [..., k, m] with equal leading sizes
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
 
 // -- normalisation, softmax, loss

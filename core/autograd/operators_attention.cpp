@@ -15,10 +15,7 @@ constexpr const char *flashName = "aten._scaled_dot_product_flash_attention.defa
 constexpr const char *efficientName = "aten._scaled_dot_product_efficient_attention.default";
 
 /// An output as `like`, in its memory layout.
-Tensor emptyLike(const Tensor &like, const char *op)
-{
-    return like->tape->make(like.sizes(), preservedStrides(like), like.dtype(), op);
-}
+Tensor emptyLike(const Tensor &like, const char *op) { return like->tape->make(like.sizes(), preservedStrides(like), like.dtype(), op); }
 
 // Buffers of the flash backward kernel (flash_attn/flash_api.cpp: mha_bwd): softmax_d, dq_accum, and dk, dv expanded to
 // all heads where heads are grouped.

@@ -16,10 +16,7 @@ DType promote(DType a, DType b)
     return std::max(a, b); // the enumeration is in promotion order, the two half types apart
 }
 
-Dims preservedStrides(const Tensor &a)
-{
-    return isDense(a.sizes(), a.strides()) ? a.strides() : contiguousStrides(a.sizes());
-}
+Dims preservedStrides(const Tensor &a) { return isDense(a.sizes(), a.strides()) ? a.strides() : contiguousStrides(a.sizes()); }
 
 Dims elementwiseStrides(const Tensor &a, const Tensor &b, const Dims &sizes)
 {
@@ -107,28 +104,16 @@ void mulBackward(BackwardCall &call)
 }
 constexpr Operator mulOperator{"MulBackward0", mulBackward};
 
-void mulNumberBackward(BackwardCall &call)
-{
-    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.mul.Tensor"));
-}
+void mulNumberBackward(BackwardCall &call) { call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.mul.Tensor")); }
 constexpr Operator mulNumberOperator{"MulBackward0", mulNumberBackward};
 
-void mulScalarBackward(BackwardCall &call)
-{
-    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.mul.Scalar"));
-}
+void mulScalarBackward(BackwardCall &call) { call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.mul.Scalar")); }
 constexpr Operator mulScalarOperator{"MulBackward1", mulScalarBackward};
 
-void divNumberBackward(BackwardCall &call)
-{
-    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.div.Tensor"));
-}
+void divNumberBackward(BackwardCall &call) { call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.div.Tensor")); }
 constexpr Operator divNumberOperator{"DivBackward0", divNumberBackward};
 
-void negBackward(BackwardCall &call)
-{
-    call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.neg.default"));
-}
+void negBackward(BackwardCall &call) { call.give(0, compute(call.grad, {}, call.grad.dtype(), "aten.neg.default")); }
 constexpr Operator negOperator{"NegBackward0", negBackward};
 
 void powBackward(BackwardCall &call)
@@ -165,10 +150,7 @@ void geluBackward(BackwardCall &call)
 }
 constexpr Operator geluOperator{"GeluBackward0", geluBackward};
 
-void toCopyBackward(BackwardCall &call)
-{
-    call.give(0, to(call.grad, static_cast<DType>(call.node.scalars[0])));
-}
+void toCopyBackward(BackwardCall &call) { call.give(0, to(call.grad, static_cast<DType>(call.node.scalars[0]))); }
 constexpr Operator toCopyOperator{"ToCopyBackward0", toCopyBackward};
 
 void dropoutBackward(BackwardCall &call)
@@ -294,10 +276,7 @@ Tensor toCopy(const Tensor &a, DType dtype)
     return out;
 }
 
-Tensor to(const Tensor &a, DType dtype)
-{
-    return halted(a) || a.dtype() == dtype ? a : toCopy(a, dtype);
-}
+Tensor to(const Tensor &a, DType dtype) { return halted(a) || a.dtype() == dtype ? a : toCopy(a, dtype); }
 
 Tensor dropout(const Tensor &a, double p)
 {
@@ -314,10 +293,7 @@ Tensor dropout(const Tensor &a, double p)
     return out;
 }
 
-Tensor unary(const Tensor &a, const char *op)
-{
-    return halted(a) ? Tensor() : compute(a, {}, a.dtype(), op);
-}
+Tensor unary(const Tensor &a, const char *op) { return halted(a) ? Tensor() : compute(a, {}, a.dtype(), op); }
 
 Tensor catLast(const Tensor &a, const Tensor &b)
 {

@@ -9,10 +9,7 @@ namespace headroom::autograd {
 namespace {
 
 // Gradients of views are views of the gradient; only where its strides do not allow that is it copied (reshape).
-void viewBackward(BackwardCall &call)
-{
-    call.give(0, reshape(call.grad, call.node.sizes));
-}
+void viewBackward(BackwardCall &call) { call.give(0, reshape(call.grad, call.node.sizes)); }
 constexpr Operator viewOperator{"ViewBackward0", viewBackward};
 constexpr Operator unsafeViewOperator{"UnsafeViewBackward0", viewBackward};
 
@@ -22,23 +19,14 @@ void transposeBackward(BackwardCall &call)
 }
 constexpr Operator transposeOperator{"TransposeBackward0", transposeBackward};
 
-void expandBackward(BackwardCall &call)
-{
-    call.give(0, sumTo(std::move(call.grad), call.node.sizes));
-}
+void expandBackward(BackwardCall &call) { call.give(0, sumTo(std::move(call.grad), call.node.sizes)); }
 constexpr Operator expandOperator{"ExpandBackward0", expandBackward};
 
 // slice_backward: zeros of the input's size, the gradient copied into its place.
-void sliceBackward(BackwardCall &call)
-{
-    call.give(0, call.tape.empty(call.node.sizes, call.grad->dtype, "aten.slice_backward.default"));
-}
+void sliceBackward(BackwardCall &call) { call.give(0, call.tape.empty(call.node.sizes, call.grad->dtype, "aten.slice_backward.default")); }
 constexpr Operator sliceOperator{"SliceBackward0", sliceBackward};
 
-void cloneBackward(BackwardCall &call)
-{
-    call.give(0, std::move(call.grad));
-}
+void cloneBackward(BackwardCall &call) { call.give(0, std::move(call.grad)); }
 constexpr Operator cloneOperator{"CloneBackward0", cloneBackward};
 
 Tensor recordedView(const Operator &op, const Tensor &t, const Dims &sizes, const Dims &strides)
@@ -100,10 +88,7 @@ Tensor transpose(const Tensor &t, int a, int b)
     return out;
 }
 
-Tensor transposed2d(const Tensor &t)
-{
-    return transpose(t, 0, 1);
-}
+Tensor transposed2d(const Tensor &t) { return transpose(t, 0, 1); }
 
 Tensor unsqueeze(const Tensor &t, int dim)
 {

@@ -65,10 +65,7 @@ StorageId Tape::allocateStorage(std::int64_t bytes, const char *op, std::uint8_t
     return id;
 }
 
-void Tape::freeStorage(StorageId storage)
-{
-    releaseStorageReference(storage);
-}
+void Tape::freeStorage(StorageId storage) { releaseStorageReference(storage); }
 
 void Tape::releaseStorageReference(StorageId storage)
 {
@@ -91,6 +88,23 @@ Tensor Tape::make(const Dims &sizes, const Dims &strides, DType dtype, const cha
         record.dtype = dtype;
     }
     return Tensor(impl);
+}
+
+Tensor Tape::hollow(const Dims &sizes, DType dtype)
+{
+    TensorImpl *impl = newImpl();
+    impl->sizes = sizes;
+    impl->strides = contiguousStrides(sizes);
+    impl->dtype = dtype;
+    return Tensor(impl);
+}
+
+void Tape::setData(const Tensor &tensor, const Tensor &value)
+{
+    const StorageId storage = value ? value->storage : noStorage;
+    if (storage != noStorage)
+        ++m_storageReferences[storage];
+    releaseStorageReference(std::exchange(tensor->storage, storage));
 }
 
 Tensor Tape::view(const Tensor &tensor, const Dims &sizes, const Dims &strides)
@@ -281,7 +295,10 @@ void Tape::dropNode(Node *node)
 // ---------------------------------------------------------------------------------------------------------------------
 // modes
 
-Tape::Autocast::Autocast(Tape &tape, std::optional<DType> dtype) : m_tape(tape), m_active(dtype.has_value()), m_before(tape.m_autocastDtype)
+Tape::Autocast::Autocast(Tape &tape, std::optional<DType> dtype)
+    : m_tape(tape)
+    , m_active(dtype.has_value())
+    , m_before(tape.m_autocastDtype)
 {
     if (m_active) {
         tape.m_autocastDtype = dtype;
@@ -298,10 +315,7 @@ Tape::Autocast::~Autocast()
         m_tape.clearAutocastCache();
 }
 
-void Tape::clearAutocastCache()
-{
-    m_autocastCache.clear();
-}
+void Tape::clearAutocastCache() { m_autocastCache.clear(); }
 
 void Tape::useBlas()
 {

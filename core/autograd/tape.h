@@ -27,7 +27,10 @@ public:
     // -- tensors
     /// A new storage and a tensor over all of it.
     Tensor make(const Dims &sizes, const Dims &strides, DType dtype, const char *op);
-    Tensor empty(const Dims &sizes, DType dtype, const char *op = "aten.empty.memory_format") { return make(sizes, contiguousStrides(sizes), dtype, op); }
+    Tensor empty(const Dims &sizes, DType dtype, const char *op = "aten.empty.memory_format")
+    {
+        return make(sizes, contiguousStrides(sizes), dtype, op);
+    }
     /// A view of `tensor`'s storage. It keeps its base alive, as PyTorch's views do, also where no gradient is recorded.
     Tensor view(const Tensor &tensor, const Dims &sizes, const Dims &strides);
     /// tensor.detach(): shares the storage and nothing else.
@@ -35,7 +38,16 @@ public:
     /// A storage without a tensor: buffers inside a kernel. Release it with freeStorage().
     StorageId allocateStorage(std::int64_t bytes, const char *op, std::uint8_t stream = 0);
     void freeStorage(StorageId storage);
-    void setRole(const Tensor &tensor, Role role) { m_trace.storages[tensor->storage].role = role; }
+    void setRole(const Tensor &tensor, Role role)
+    {
+        if (tensor->storage != noStorage)
+            m_trace.storages[tensor->storage].role = role;
+    }
+    /// A tensor whose data is not on the device: sizes without a storage.
+    Tensor hollow(const Dims &sizes, DType dtype);
+    /// tensor.data = value: `tensor` lets go of its storage and shares value's, or has none where `value` is undefined.
+    /// Its sizes stay: a sharded parameter keeps the shape that it has when gathered.
+    void setData(const Tensor &tensor, const Tensor &value);
 
     // -- recording
     /// A node for an operator over `inputs`, or null where no gradient is to be recorded.
@@ -63,7 +75,12 @@ public:
     class NoGrad
     {
     public:
-        explicit NoGrad(Tape &tape, bool enabled = false) : m_tape(tape), m_before(tape.m_gradEnabled) { tape.m_gradEnabled = enabled; }
+        explicit NoGrad(Tape &tape, bool enabled = false)
+            : m_tape(tape)
+            , m_before(tape.m_gradEnabled)
+        {
+            tape.m_gradEnabled = enabled;
+        }
         ~NoGrad() { m_tape.m_gradEnabled = m_before; }
         NoGrad(const NoGrad &) = delete;
         NoGrad &operator=(const NoGrad &) = delete;
@@ -102,8 +119,18 @@ public:
     class Scope
     {
     public:
-        Scope(Tape &tape, const char *module) : m_tape(tape), m_module(tape.m_module), m_layer(tape.m_layer) { tape.m_module = module; }
-        Scope(Tape &tape, const char *module, std::int16_t layer) : Scope(tape, module) { tape.m_layer = layer; }
+        Scope(Tape &tape, const char *module)
+            : m_tape(tape)
+            , m_module(tape.m_module)
+            , m_layer(tape.m_layer)
+        {
+            tape.m_module = module;
+        }
+        Scope(Tape &tape, const char *module, std::int16_t layer)
+            : Scope(tape, module)
+        {
+            tape.m_layer = layer;
+        }
         ~Scope()
         {
             m_tape.m_module = m_module;
@@ -120,8 +147,24 @@ public:
     TracePhase phase() const { return m_phase; }
     void mark(TracePhase phase, int step, int microBatch);
     void mark(TracePhase phase); ///< within the same step and micro-batch
-    /// Allocations go to this CUDA stream's pool until it is set back.
-    void setStream(std::uint8_t stream) { m_stream = stream; }
+    /// Within its scope allocations go to this CUDA stream's pool: torch.cuda.stream().
+    class Stream
+    {
+    public:
+        Stream(Tape &tape, std::uint8_t stream)
+            : m_tape(tape)
+            , m_before(tape.m_stream)
+        {
+            tape.m_stream = stream;
+        }
+        ~Stream() { m_tape.m_stream = m_before; }
+        Stream(const Stream &) = delete;
+        Stream &operator=(const Stream &) = delete;
+
+    private:
+        Tape &m_tape;
+        std::uint8_t m_before;
+    };
 
     const Trace &trace() const { return m_trace; }
     /// The trace so far, to append to what was recorded; between two steps only.
@@ -151,17 +194,17 @@ private:
     std::vector<TensorImpl *> m_freeImpls;
     std::deque<Node> m_nodes;
     std::vector<Node *> m_freeNodes;
-    std::vector<Node *> m_dying;        // nodes to be released, so that long graphs do not recurse
+    std::vector<Node *> m_dying; // nodes to be released, so that long graphs do not recurse
     bool m_releasing = false;
     std::uint64_t m_sequence = 0;
     std::uint32_t m_epoch = 0;
 
     bool m_gradEnabled = true;
     bool m_stopped = false;
-    CheckpointFrame *m_packing = nullptr;       // forward of a checkpointed block
-    CheckpointFrame *m_recomputing = nullptr;   // its second forward
+    CheckpointFrame *m_packing = nullptr;     // forward of a checkpointed block
+    CheckpointFrame *m_recomputing = nullptr; // its second forward
     std::uint32_t m_recomputedCount = 0;
-    Node *m_unattached = nullptr;               // where the recomputation stopped
+    Node *m_unattached = nullptr; // where the recomputation stopped
     std::optional<DType> m_autocastDtype;
     int m_autocastDepth = 0;
     struct CachedCast {

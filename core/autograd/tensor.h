@@ -24,11 +24,11 @@ struct TensorImpl {
     Dims sizes, strides;
     DType dtype = DType::Float32;
     bool requiresGrad = false;
-    std::uint8_t outputIndex = 0;   ///< which output of gradFunction this is
-    Node *gradFunction = nullptr;   ///< null for leaves
-    Node *accumulator = nullptr;    ///< AccumulateGrad of a leaf while some graph leads to it; not owned
-    TensorImpl *base = nullptr;     ///< the tensor that a view looks into; a view keeps it alive
-    TensorImpl *grad = nullptr;     ///< .grad of a leaf
+    std::uint8_t outputIndex = 0; ///< which output of gradFunction this is
+    Node *gradFunction = nullptr; ///< null for leaves
+    Node *accumulator = nullptr;  ///< AccumulateGrad of a leaf while some graph leads to it; not owned
+    TensorImpl *base = nullptr;   ///< the tensor that a view looks into; a view keeps it alive
+    TensorImpl *grad = nullptr;   ///< .grad of a leaf
 };
 
 /// A reference-counted handle, as at::Tensor is. Undefined when default-made.
@@ -36,9 +36,19 @@ class Tensor
 {
 public:
     Tensor() = default;
-    explicit Tensor(TensorImpl *impl) : m_impl(impl) { acquire(); }
-    Tensor(const Tensor &other) : m_impl(other.m_impl) { acquire(); }
-    Tensor(Tensor &&other) noexcept : m_impl(std::exchange(other.m_impl, nullptr)) {}
+    explicit Tensor(TensorImpl *impl)
+        : m_impl(impl)
+    {
+        acquire();
+    }
+    Tensor(const Tensor &other)
+        : m_impl(other.m_impl)
+    {
+        acquire();
+    }
+    Tensor(Tensor &&other) noexcept
+        : m_impl(std::exchange(other.m_impl, nullptr))
+    {}
     Tensor &operator=(const Tensor &other)
     {
         Tensor copy(other);

@@ -22,16 +22,16 @@ enum class TracePhase : std::uint8_t { Load, Forward, Loss, Backward, Optimizer,
 
 /// Everything known about one allocation. `op` and `module` are string literals and need no owner.
 struct StorageRecord {
-    std::int64_t bytes = 0;         ///< as requested, not rounded
-    Dims shape;                     ///< of the first tensor on it
-    const char *op = "";            ///< the operator that made it, by PyTorch's name: "aten.mm.default"
-    const char *module = "";        ///< the module that ran, within its layer: "self_attn.q_proj"
-    std::int16_t layer = -1;        ///< decoder layer; -1: outside the layers
+    std::int64_t bytes = 0;  ///< as requested, not rounded
+    Dims shape;              ///< of the first tensor on it
+    const char *op = "";     ///< the operator that made it, by PyTorch's name: "aten.mm.default"
+    const char *module = ""; ///< the module that ran, within its layer: "self_attn.q_proj"
+    std::int16_t layer = -1; ///< decoder layer; -1: outside the layers
     DType dtype = DType::Float32;
     Role role = Role::Temporary;
     TracePhase phase = TracePhase::Load; ///< of its birth
-    std::uint8_t stream = 0;        ///< CUDA stream whose pool it comes from; 0: the default stream
-    bool recomputed = false;        ///< born in backward with gradients enabled: checkpointing's second forward
+    std::uint8_t stream = 0;             ///< CUDA stream whose pool it comes from; 0: the default stream
+    bool recomputed = false;             ///< born in backward with gradients enabled: checkpointing's second forward
 };
 
 /// An allocation or a release, in program order.
@@ -44,7 +44,7 @@ struct Event {
 struct Mark {
     std::uint32_t event = 0;
     TracePhase phase = TracePhase::Load;
-    std::int16_t step = 0;          ///< 0-based
+    std::int16_t step = 0; ///< 0-based
     std::int32_t microBatch = 0;
 };
 

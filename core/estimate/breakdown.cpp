@@ -103,7 +103,8 @@ std::vector<AliveTensor> Estimate::alive(Step step, std::optional<std::uint32_t>
         const StorageRecord &storage = record->trace().storages[id];
         const TensorRule rule = ruleFor(storage, record->component(id));
         std::string shape = toString(storage.shape);
-        const std::string key = std::string(rule.label) + '\n' + shape + '\n' + std::string(name(storage.dtype)) + '\n' + std::string(name(record->component(id)));
+        const std::string key = std::string(rule.label) + '\n' + shape + '\n' + std::string(name(storage.dtype)) + '\n' +
+                                std::string(name(record->component(id)));
         const auto [found, isNew] = rows.try_emplace(key, out.size());
         if (isNew) {
             out.push_back({rule.label, record->component(id), record->bytes(id), std::move(shape), std::string(name(storage.dtype)), 1});

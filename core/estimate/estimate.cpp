@@ -60,7 +60,9 @@ GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &re
     const std::int64_t workspace = cublasWorkspaceBytes(plan, &gpu);
     const StepRecord *used = &record;
     std::optional<StepRecord> own;
-    const auto highestDevice = [&](const StepRecord &r) { return higher(withDevice(r.peak(0), outside), withDevice(r.peak(r.steps() - 1), outside)); };
+    const auto highestDevice = [&](const StepRecord &r) {
+        return higher(withDevice(r.peak(0), outside), withDevice(r.peak(r.steps() - 1), outside));
+    };
 
     Peak peak = highestDevice(record);
     GpuEstimate out{gpu.id, gpu.title(), gpu.capacity, Verdict::Fits, true, {}, {}, {}, {}, peak.phase};
@@ -94,7 +96,9 @@ GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &re
 void addNotes(Estimate &estimate, const Gpu *first)
 {
     const TrainingPlan &plan = estimate.plan;
-    const auto note = [&](Severity severity, std::string where, std::string text) { estimate.notes.push_back({severity, std::move(where), std::move(text)}); };
+    const auto note = [&](Severity severity, std::string where, std::string text) {
+        estimate.notes.push_back({severity, std::move(where), std::move(text)});
+    };
     for (const OutsideItem &item : outsideOfPyTorch(plan, first))
         note(Severity::Information, "gpus",
              fmt::format("Outside PyTorch: {}, {} (-{} to +{}). Source: {}.", item.what, formatBytes(item.bytes, ByteUnit::Binary, 0),
@@ -104,20 +108,24 @@ void addNotes(Estimate &estimate, const Gpu *first)
         if (gpu && gpu->capacitySource != CapacitySource::NvidiaSmi)
             note(Severity::Information, "gpus",
                  fmt::format("{}: no nvidia-smi total is known; the capacity is {}.", gpu->title(),
-                             gpu->capacitySource == CapacitySource::TorchTotal ? "the largest total that PyTorch reported, plus 500 MiB" : "the size it is sold with"));
+                             gpu->capacitySource == CapacitySource::TorchTotal ? "the largest total that PyTorch reported, plus 500 MiB"
+                                                                               : "the size it is sold with"));
     }
     if (plan.gpus.empty())
         note(Severity::Information, "gpus", "No GPU is named: compute capability 8.0 is assumed.");
     if (plan.attention == AttentionKind::FlashAttention2)
         note(Severity::Information, "attention", "The flash-attn package is taken to allocate what PyTorch's own flash attention does.");
     if (plan.parallel.engine == Engine::DeepSpeed)
-        note(Severity::Warning, "parallel.engine", "DeepSpeed's sharding is a first version: it has not yet been checked against traces allocation by allocation.");
+        note(Severity::Warning, "parallel.engine",
+             "DeepSpeed's sharding is a first version: it has not yet been checked against traces allocation by allocation.");
     if (plan.batch.gradientAccumulation > 3)
         note(Severity::Information, "batch.gradient_accumulation",
-             fmt::format("Three of the {} micro-batches are executed; every further one allocates what the third does.", plan.batch.gradientAccumulation));
+             fmt::format("Three of the {} micro-batches are executed; every further one allocates what the third does.",
+                         plan.batch.gradientAccumulation));
     if (plan.batch.sequenceLength > estimate.model.maxPositions && estimate.model.maxPositions > 0)
         note(Severity::Warning, "batch.sequence_length",
-             fmt::format("Longer than the {} positions that the model was made for (max_position_embeddings).", formatCount(estimate.model.maxPositions)));
+             fmt::format("Longer than the {} positions that the model was made for (max_position_embeddings).",
+                         formatCount(estimate.model.maxPositions)));
     if (plan.runtime.torch != "2.13")
         note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
     if (plan.runtime.transformers != "5.24")
@@ -194,9 +202,11 @@ Result<ModelConfig> resolveModel(const TrainingPlan &plan)
         std::error_code error;
         const std::uintmax_t size = std::filesystem::file_size(path, error);
         if (error || !std::filesystem::is_regular_file(path, error))
-            return Issue{path.string(), 0, "model.config_path", "there is no such file", "give the path of a config.json, relative to the plan"};
+            return Issue{path.string(), 0, "model.config_path", "there is no such file",
+                         "give the path of a config.json, relative to the plan"};
         if (size > largestConfig)
-            return Issue{path.string(), 0, "model.config_path", "the file is larger than 16 MiB, no config.json is", "give the path of a config.json"};
+            return Issue{path.string(), 0, "model.config_path", "the file is larger than 16 MiB, no config.json is",
+                         "give the path of a config.json"};
         std::ifstream in(path, std::ios::binary);
         std::ostringstream text;
         if (!in || !(text << in.rdbuf()))
@@ -208,9 +218,17 @@ Result<ModelConfig> resolveModel(const TrainingPlan &plan)
     }
     const ModelPreset *preset = findModelPreset(choice.preset);
     if (!preset)
-        return Issue{{}, 0, "model.preset", fmt::format("no preset is called \"{}\"", choice.preset), "headroom-cli presets lists them; or give the model's config.json as config_path"};
+        return Issue{{},
+                     0,
+                     "model.preset",
+                     fmt::format("no preset is called \"{}\"", choice.preset),
+                     "headroom-cli presets lists them; or give the model's config.json as config_path"};
     if (!preset->supported)
-        return Issue{{}, 0, "model.preset", fmt::format("{}: {}", preset->id, preset->unsupportedReason), "choose a Llama, Mistral, Qwen2 or Qwen3 model"};
+        return Issue{{},
+                     0,
+                     "model.preset",
+                     fmt::format("{}: {}", preset->id, preset->unsupportedReason),
+                     "choose a Llama, Mistral, Qwen2 or Qwen3 model"};
     return preset->config;
 }
 
@@ -228,7 +246,11 @@ Result<std::shared_ptr<const Estimate>> estimate(const TrainingPlan &plan, std::
     } catch (const SizeOverflow &) {
         return tooLarge();
     } catch (const std::bad_alloc &) {
-        return Issue{{}, 0, "model", "the estimate itself ran out of memory", "make the model smaller; a model of this many layers is far beyond what is trained"};
+        return Issue{{},
+                     0,
+                     "model",
+                     "the estimate itself ran out of memory",
+                     "make the model smaller; a model of this many layers is far beyond what is trained"};
     } catch (const training::Cancelled &) {
         return Issue{{}, 0, {}, "cancelled", {}};
     }

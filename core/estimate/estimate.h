@@ -20,14 +20,21 @@ namespace headroom {
 /// The five parts of training memory. Their sum is what PyTorch calls allocated.
 enum class Component : std::uint8_t { Weights, Gradients, Optimizer, Activations, Temporary };
 inline constexpr std::size_t componentCount = 5;
-inline constexpr std::array<Component, componentCount> allComponents = {Component::Weights, Component::Gradients, Component::Optimizer, Component::Activations, Component::Temporary};
-std::string_view name(Component component);     ///< "weights" ... as in the estimate format
+inline constexpr std::array<Component, componentCount> allComponents = {Component::Weights, Component::Gradients, Component::Optimizer,
+                                                                        Component::Activations, Component::Temporary};
+std::string_view name(Component component); ///< "weights" ... as in the estimate format
 
 struct ComponentBytes {
     std::array<Bytes, componentCount> bytes{};
     Bytes &operator[](Component c) { return bytes[static_cast<std::size_t>(c)]; }
     Bytes operator[](Component c) const { return bytes[static_cast<std::size_t>(c)]; }
-    Bytes total() const { Bytes sum; for (Bytes b : bytes) sum += b; return sum; }
+    Bytes total() const
+    {
+        Bytes sum;
+        for (Bytes b : bytes)
+            sum += b;
+        return sum;
+    }
     bool operator==(const ComponentBytes &) const = default;
 };
 
@@ -35,15 +42,15 @@ struct ComponentBytes {
 /// step and zero_grad, `idle` is what lies between two steps.
 enum class Phase : std::uint8_t { Load, Forward, Loss, Backward, Optimizer, Idle };
 inline constexpr std::size_t phaseCount = 6;
-std::string_view name(Phase phase);             ///< "load" ...
+std::string_view name(Phase phase); ///< "load" ...
 
 /// What is alive when a step's allocated memory is highest.
 struct Peak {
-    Bytes allocated;            ///< torch.cuda.max_memory_allocated
-    Bytes reserved;             ///< torch.cuda.max_memory_reserved, the highest of the step
-    Bytes device;               ///< reserved + what is outside PyTorch
+    Bytes allocated; ///< torch.cuda.max_memory_allocated
+    Bytes reserved;  ///< torch.cuda.max_memory_reserved, the highest of the step
+    Bytes device;    ///< reserved + what is outside PyTorch
     Phase phase = Phase::Backward;
-    ComponentBytes components;  ///< sum == allocated
+    ComponentBytes components; ///< sum == allocated
 };
 
 struct PhasePeak {
@@ -52,21 +59,21 @@ struct PhasePeak {
 };
 
 struct Steady {
-    Bytes weights, gradients, optimizer;    ///< bytes alive between two steps
-    Bytes allocated;                        ///< all that is, the batch's ids and labels included
+    Bytes weights, gradients, optimizer; ///< bytes alive between two steps
+    Bytes allocated;                     ///< all that is, the batch's ids and labels included
 };
 
 enum class Verdict : std::uint8_t { Fits, Tight, DoesNotFit };
-std::string_view name(Verdict verdict);         ///< "fits" | "tight" | "does-not-fit"
+std::string_view name(Verdict verdict); ///< "fits" | "tight" | "does-not-fit"
 
 struct GpuEstimate {
-    std::string id, name;       ///< catalogue id; title for people
+    std::string id, name; ///< catalogue id; title for people
     Bytes capacity;
     Verdict verdict = Verdict::Fits;
-    bool fits = true;           ///< device <= capacity
-    Bytes headroom;             ///< capacity - device; negative: short by that much
-    Bytes allocated, reserved, device;  ///< on this GPU, the higher of first step and steady state
-    Phase phase = Phase::Backward;      ///< where the peak lies, or where it would run out of memory
+    bool fits = true;                  ///< device <= capacity
+    Bytes headroom;                    ///< capacity - device; negative: short by that much
+    Bytes allocated, reserved, device; ///< on this GPU, the higher of first step and steady state
+    Phase phase = Phase::Backward;     ///< where the peak lies, or where it would run out of memory
 };
 
 /// How far predictions have been from measurements in this regime; relative, 90th percentile.
@@ -78,35 +85,35 @@ struct Band {
 enum class Severity : std::uint8_t { Information, Warning };
 struct Note {
     Severity severity = Severity::Information;
-    std::string where;          ///< field path; may be empty
+    std::string where; ///< field path; may be empty
     std::string text;
 };
 
 /// A row of the breakdown: component -> group -> kind of tensor, at the instant of the peak.
 struct BreakdownRow {
-    std::string label;          ///< "activations", "attention", "input of q_proj, k_proj, v_proj"
+    std::string label; ///< "activations", "attention", "input of q_proj, k_proj, v_proj"
     Component component = Component::Weights;
     Bytes bytes;
-    std::int64_t count = 0;     ///< tensors
-    std::string shape;          ///< "[1, 4096, 4096]", empty where rows differ
+    std::int64_t count = 0; ///< tensors
+    std::string shape;      ///< "[1, 4096, 4096]", empty where rows differ
     std::string dtype;
-    std::string rule;           ///< one sentence: why these bytes are there
-    std::string source;         ///< paper and equation, or repository, file and version
+    std::string rule;   ///< one sentence: why these bytes are there
+    std::string source; ///< paper and equation, or repository, file and version
     std::vector<BreakdownRow> children;
 };
 
 /// Allocated by component and reserved after one event of the step.
 struct TimelineSample {
-    std::uint32_t event = 0;            ///< index within the step, 0-based
+    std::uint32_t event = 0; ///< index within the step, 0-based
     Phase phase = Phase::Forward;
-    std::int16_t layer = -1;            ///< decoder layer that runs; -1: none
+    std::int16_t layer = -1; ///< decoder layer that runs; -1: none
     Bytes reserved;
     ComponentBytes components;
 };
 
 struct TimelineBand {
-    std::string label;                  ///< "forward", "layer 3"
-    std::uint32_t from = 0, to = 0;     ///< events, half-open
+    std::string label;              ///< "forward", "layer 3"
+    std::uint32_t from = 0, to = 0; ///< events, half-open
 };
 
 /// One step, event by event, thinned to at most the samples asked for: in each stretch its highest sample is kept,
@@ -115,17 +122,17 @@ struct Timeline {
     std::vector<TimelineSample> samples;
     std::vector<TimelineBand> phases;
     std::vector<TimelineBand> layers;
-    std::uint32_t events = 0;           ///< of the whole step
+    std::uint32_t events = 0; ///< of the whole step
     std::uint32_t peakEvent = 0;
 };
 
 /// A tensor that is alive at some instant.
 struct AliveTensor {
-    std::string label;                  ///< "log-softmax", "layers.3 down_proj input"
+    std::string label; ///< "log-softmax", "layers.3 down_proj input"
     Component component = Component::Temporary;
     Bytes bytes;
     std::string shape, dtype;
-    std::int64_t count = 1;             ///< equal ones summed up
+    std::int64_t count = 1; ///< equal ones summed up
 };
 
 class StepRecord;
@@ -136,15 +143,15 @@ class Estimate
 public:
     TrainingPlan plan;
     ModelConfig model;
-    std::int64_t parametersTotal = 0;       ///< elements; adapters and copies of modules_to_save included, a tied tensor once
+    std::int64_t parametersTotal = 0; ///< elements; adapters and copies of modules_to_save included, a tied tensor once
     std::int64_t parametersTrainable = 0;
     Steady steady;
-    Peak peak;                              ///< of the third step
+    Peak peak; ///< of the third step
     Peak firstStep;
-    Bytes savedActivations;                 ///< alive for backward at the end of forward
+    Bytes savedActivations; ///< alive for backward at the end of forward
     std::array<PhasePeak, phaseCount> phases{};
-    std::array<PhasePeak, phaseCount> firstPhases{};    ///< load and idle as in `phases`
-    Bytes hostSteady, hostPeak;             ///< off the device
+    std::array<PhasePeak, phaseCount> firstPhases{}; ///< load and idle as in `phases`
+    Bytes hostSteady, hostPeak;                      ///< off the device
     Band band;
     std::vector<GpuEstimate> gpus;
     std::vector<Note> notes;
@@ -157,7 +164,7 @@ public:
     /// The five components with their groups and tensors at the peak. Sums of children equal their parent.
     std::vector<BreakdownRow> breakdown(Step step) const;
 
-    std::shared_ptr<const StepRecord> record;   ///< internal: the trace behind the three views above
+    std::shared_ptr<const StepRecord> record; ///< internal: the trace behind the three views above
 };
 
 /// Executes the plan's training step symbolically. The one entry to the engine; thread-safe, no global state.

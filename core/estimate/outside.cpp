@@ -26,7 +26,8 @@ std::vector<OutsideItem> outsideOfPyTorch(const TrainingPlan &plan, const Gpu *g
 {
     std::vector<OutsideItem> items;
     if (gpu && gpu->vendor != "NVIDIA")
-        items.push_back({"driver context and libraries (unknown for this vendor)", mib(500), mib(300), mib(500), "assumption; no measurement known"});
+        items.push_back(
+            {"driver context and libraries (unknown for this vendor)", mib(500), mib(300), mib(500), "assumption; no measurement known"});
     else if (gpu && gpu->capacity < gib(38))
         items.push_back({"CUDA context, kernels loaded lazily", mib(390), mib(100), mib(120),
                          "386 MiB on a 24 GB card with torch 2.10 and CUDA 12.8, 471 MiB on an RTX 4090, 287 MB in pytorch/pytorch#86509"});

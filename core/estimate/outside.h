@@ -14,7 +14,7 @@ namespace headroom {
 struct OutsideItem {
     std::string what;
     Bytes bytes;
-    Bytes lower, upper;         ///< how far it may be off, downwards and upwards
+    Bytes lower, upper; ///< how far it may be off, downwards and upwards
     std::string source;
 };
 

@@ -25,10 +25,7 @@ constexpr const char *flash = "pytorch/pytorch 2.13, aten/src/ATen/native/transf
 constexpr const char *sdpa = "pytorch/pytorch 2.13, aten/src/ATen/native/transformers/attention.cpp";
 constexpr const char *adam = "pytorch/pytorch 2.13, torch/optim/adam.py";
 
-bool has(std::string_view text, std::string_view part)
-{
-    return text.find(part) != std::string_view::npos;
-}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 const char *groupOf(std::string_view module)
 {
@@ -64,17 +61,23 @@ TensorRule weight(const StorageRecord &s)
     if (has(module, "lora_B"))
         return {group, "LoRA B", "Each adapted Linear gets a trainable matrix of out features x rank, in the adapters' dtype.", peft};
     if (std::string_view(s.op) == "aten.clone.default" && !has(module, "rotary_emb"))
-        return {group, "trainable copy (modules_to_save)", "A module to save is copied whole; the copy is trained, the original kept.", "huggingface/peft 0.21, utils/other.py: ModulesToSaveWrapper"};
+        return {group, "trainable copy (modules_to_save)", "A module to save is copied whole; the copy is trained, the original kept.",
+                "huggingface/peft 0.21, utils/other.py: ModulesToSaveWrapper"};
     if (has(module, "rotary_emb"))
         return {group, "inverse frequencies", "Two fp32 buffers of head_dim / 2: inv_freq and its original.", hf};
     if (module == "DeepSpeed")
-        return {group, "flat 16-bit parameters", "DeepSpeed keeps the parameters of a group, or this rank's part of them, in one flat buffer.", "microsoft/DeepSpeed 0.19, runtime/zero"};
-    return {group, s.shape.rank() == 1 ? "vector" : "matrix", "Every parameter is stored once, in the precision's weight dtype, for the whole run.", hf};
+        return {group, "flat 16-bit parameters",
+                "DeepSpeed keeps the parameters of a group, or this rank's part of them, in one flat buffer.",
+                "microsoft/DeepSpeed 0.19, runtime/zero"};
+    return {group, s.shape.rank() == 1 ? "vector" : "matrix",
+            "Every parameter is stored once, in the precision's weight dtype, for the whole run.", hf};
 }
 
 TensorRule gradient(const StorageRecord &s)
 {
-    return {groupOf(s.module), "gradient of a parameter", "A parameter's first gradient is kept as it came from backward, in the parameter's dtype, until zero_grad drops it.", accumulate};
+    return {groupOf(s.module), "gradient of a parameter",
+            "A parameter's first gradient is kept as it came from backward, in the parameter's dtype, until zero_grad drops it.",
+            accumulate};
 }
 
 TensorRule optimizerState(const StorageRecord &s)
@@ -83,21 +86,29 @@ TensorRule optimizerState(const StorageRecord &s)
     if (op == "aten.zeros.default")
         return {"step counts", "step", "Fused Adam keeps a step count on the device: one 512-byte block for every trained tensor.", adam};
     if (op == "aten.clone.default")
-        return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as each trained parameter, in its dtype.", "pytorch/pytorch 2.13, torch/optim/sgd.py"};
+        return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as each trained parameter, in its dtype.",
+                "pytorch/pytorch 2.13, torch/optim/sgd.py"};
     if (has(op, "master"))
-        return {"master weights", "fp32 master copy", "Training in 16 bits with fp32 updates keeps a copy of the trained parameters in fp32.", "microsoft/DeepSpeed 0.19, runtime/zero/stage_1_and_2.py"};
-    return {"moments", "exp_avg and exp_avg_sq", "Adam keeps two moments as large as each trained parameter, in the dtype of what it updates, from the first step on.", adam};
+        return {"master weights", "fp32 master copy",
+                "Training in 16 bits with fp32 updates keeps a copy of the trained parameters in fp32.",
+                "microsoft/DeepSpeed 0.19, runtime/zero/stage_1_and_2.py"};
+    return {"moments", "exp_avg and exp_avg_sq",
+            "Adam keeps two moments as large as each trained parameter, in the dtype of what it updates, from the first step on.", adam};
 }
 
 /// Storages that only the loss makes.
 bool lossRule(std::string_view op, const StorageRecord &s, TensorRule &out)
 {
     if (has(op, "_log_softmax_backward"))
-        out = {"loss", "gradient of the log-softmax's input", "The log-softmax's backward makes a gradient as large as the fp32 logits while the loss's gradient is still alive.", derivatives};
+        out = {"loss", "gradient of the log-softmax's input",
+               "The log-softmax's backward makes a gradient as large as the fp32 logits while the loss's gradient is still alive.",
+               derivatives};
     else if (has(op, "_log_softmax"))
-        out = {"loss", "log-softmax of the logits", "cross_entropy keeps the log-probabilities of every token and word in fp32 for its backward.", derivatives};
+        out = {"loss", "log-softmax of the logits",
+               "cross_entropy keeps the log-probabilities of every token and word in fp32 for its backward.", derivatives};
     else if (has(op, "nll_loss_backward"))
-        out = {"loss", "gradient of the log-softmax", "The loss's backward fills a gradient as large as the log-probabilities.", derivatives};
+        out = {"loss", "gradient of the log-softmax", "The loss's backward fills a gradient as large as the log-probabilities.",
+               derivatives};
     else if (has(op, "nll_loss_forward"))
         out = {"loss", "loss and its weight", "The scalar loss and the number of tokens it is averaged over.", derivatives};
     else if (s.phase == TracePhase::Loss && std::string_view(s.module).empty() && has(op, "_to_copy"))
@@ -117,20 +128,27 @@ bool attentionRule(std::string_view op, const StorageRecord &s, TensorRule &out)
 {
     const char *g = "attention";
     if (has(op, "attention_backward") && has(op, "kernel buffer"))
-        out = {g, "buffers of the attention kernel's backward", "The kernel sums dq in fp32, keeps a row sum, and expands grouped keys' and values' gradients to all heads.", flash};
+        out = {g, "buffers of the attention kernel's backward",
+               "The kernel sums dq in fp32, keeps a row sum, and expands grouped keys' and values' gradients to all heads.", flash};
     else if (has(op, "attention_backward"))
         out = {g, "gradients of query, key and value", "Attention's backward makes the three gradients at once.", flash};
     else if (has(op, "flash_attention") || has(op, "efficient_attention"))
-        out = s.shape.rank() == 4 ? TensorRule{g, "attention output", "Fused attention keeps its output for its own backward; the output projection shares it.", flash}
-                                  : TensorRule{g, "log-sum-exp and random state", "Fused attention keeps one fp32 number for every head and token instead of the scores.", flash};
+        out = s.shape.rank() == 4
+                  ? TensorRule{g, "attention output",
+                               "Fused attention keeps its output for its own backward; the output projection shares it.", flash}
+                  : TensorRule{g, "log-sum-exp and random state",
+                               "Fused attention keeps one fp32 number for every head and token instead of the scores.", flash};
     else if (has(op, "softmax_backward"))
         out = {g, "gradient of the scores", "The softmax's backward makes a gradient as large as the scores.", derivatives};
     else if (has(op, "softmax"))
-        out = {g, "attention probabilities", "The softmax keeps its result: a row of the sequence's length for every head and token.", derivatives};
+        out = {g, "attention probabilities", "The softmax keeps its result: a row of the sequence's length for every head and token.",
+               derivatives};
     else if (has(op, "native_dropout"))
-        out = {g, s.dtype == DType::Bool ? "dropout mask" : "dropped values", "Dropout keeps a mask of one byte an element; what it returns is kept by the product that follows.", derivatives};
+        out = {g, s.dtype == DType::Bool ? "dropout mask" : "dropped values",
+               "Dropout keeps a mask of one byte an element; what it returns is kept by the product that follows.", derivatives};
     else if (has(op, "zeros_like") || has(op, "where"))
-        out = {g, "attention mask", "A causal mask that the kernel cannot imply is made as a matrix of the sequence's length squared.", sdpa};
+        out = {g, "attention mask", "A causal mask that the kernel cannot imply is made as a matrix of the sequence's length squared.",
+               sdpa};
     else
         return false;
     return true;
@@ -142,7 +160,8 @@ bool normRule(std::string_view op, const StorageRecord &s, TensorRule &out)
         return false;
     const char *g = "norms";
     if (s.phase == TracePhase::Backward && !s.recomputed)
-        out = {g, "gradients within a norm", "The norm is written out in operators, so its backward makes several fp32 tensors of the hidden states' size.", derivatives};
+        out = {g, "gradients within a norm",
+               "The norm is written out in operators, so its backward makes several fp32 tensors of the hidden states' size.", derivatives};
     else if (has(op, "_to_copy") && s.dtype == DType::Float32)
         out = {g, "fp32 copy of the norm's input", "RMSNorm computes in fp32: the copy is kept by the square and by the scaling.", hf};
     else if (has(op, "_to_copy"))
@@ -150,9 +169,11 @@ bool normRule(std::string_view op, const StorageRecord &s, TensorRule &out)
     else if (has(op, "rsqrt"))
         out = {g, "inverse root mean square", "One fp32 number a token, kept for the norm's backward.", derivatives};
     else if (has(op, "mul") && s.dtype == DType::Float32 && s.shape.rank() > 0)
-        out = {g, "normalised values", "The scaled hidden states; kept where the norm's weight is trained or what follows needs them.", derivatives};
+        out = {g, "normalised values", "The scaled hidden states; kept where the norm's weight is trained or what follows needs them.",
+               derivatives};
     else if (has(op, "mul"))
-        out = {g, "output of the norm", "Input of the projections that follow: each trained or adapted Linear keeps it, once for all.", derivatives};
+        out = {g, "output of the norm", "Input of the projections that follow: each trained or adapted Linear keeps it, once for all.",
+               derivatives};
     else
         out = {g, "short-lived results within a norm", "The norm is written out in operators; each makes a tensor.", hf};
     return true;
@@ -164,30 +185,44 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
     const char *group = groupOf(module);
     TensorRule out{};
     if (s.role == Role::Input)
-        return {"batch", "input_ids and labels", "The batch's token ids and labels, 8 bytes a token each, kept from step to step.", "plan format 1"};
+        return {"batch", "input_ids and labels", "The batch's token ids and labels, 8 bytes a token each, kept from step to step.",
+                "plan format 1"};
     if (s.op == Tape::workspaceName)
-        return {"workspaces", "cuBLAS workspace", "Each cuBLAS handle takes a workspace at its first product and keeps it; forward and backward run on two threads with a handle each.", "pytorch/pytorch 2.13, aten/src/ATen/cuda/CublasHandlePool.cpp"};
+        return {"workspaces", "cuBLAS workspace",
+                "Each cuBLAS handle takes a workspace at its first product and keeps it; forward and backward run on two threads with a "
+                "handle each.",
+                "pytorch/pytorch 2.13, aten/src/ATen/cuda/CublasHandlePool.cpp"};
     if (module == "DeepSpeed")
-        return {"DeepSpeed", "buckets and gathered shards", "DeepSpeed collects gradients in buckets and gathers what it has sharded.", "microsoft/DeepSpeed 0.19, runtime/zero"};
+        return {"DeepSpeed", "buckets and gathered shards", "DeepSpeed collects gradients in buckets and gathers what it has sharded.",
+                "microsoft/DeepSpeed 0.19, runtime/zero"};
     if (lossRule(op, s, out) || normRule(op, s, out) || attentionRule(op, s, out))
         return out;
     if (has(op, "embedding_dense_backward"))
-        return {"embedding", "gradient of the embedding", "The embedding's gradient is dense; above 3072 tokens its kernel sorts the ids and sums in fp32.", "pytorch/pytorch 2.13, aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu"};
+        return {"embedding", "gradient of the embedding",
+                "The embedding's gradient is dense; above 3072 tokens its kernel sorts the ids and sums in fp32.",
+                "pytorch/pytorch 2.13, aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu"};
     if (has(module, "rotary_emb"))
         return {"rotary embedding", "cosines and sines", "Made once a forward pass and kept by every layer's rotation.", hf};
     if (module == "model")
-        return {"positions and masks", "position ids and masks", "Made once a forward pass; a checkpointed layer's arguments keep them until its backward.", hfMask};
+        return {"positions and masks", "position ids and masks",
+                "Made once a forward pass; a checkpointed layer's arguments keep them until its backward.", hfMask};
     if (has(module, "lora_A") && has(op, "_to_copy"))
-        return {"adapters", "adapter's own 16-bit copies", "Autocast casts the adapter's fp32 input and weight to 16 bit again; the product keeps both copies.", autocast};
+        return {"adapters", "adapter's own 16-bit copies",
+                "Autocast casts the adapter's fp32 input and weight to 16 bit again; the product keeps both copies.", autocast};
     if (has(module, "lora_A") || has(module, "lora_B"))
-        return {"adapters", "results within an adapter", "The low-rank product x A^T is kept for the gradient of B; B's result is added to the layer's output.", peft};
+        return {"adapters", "results within an adapter",
+                "The low-rank product x A^T is kept for the gradient of B; B's result is added to the layer's output.", peft};
     if (s.phase == TracePhase::Forward && has(module, "_proj") && has(op, "_to_copy") && s.dtype == DType::Float32)
-        return {"adapters", "fp32 copy of an adapted Linear's input", "The adapter's weights are fp32, so its input is cast; without autocast every adapted Linear keeps a copy of its own.", peft};
+        return {"adapters", "fp32 copy of an adapted Linear's input",
+                "The adapter's weights are fp32, so its input is cast; without autocast every adapted Linear keeps a copy of its own.",
+                peft};
     if (s.phase != TracePhase::Backward || s.recomputed) {
         if (has(op, "_to_copy"))
-            return {group, "16-bit copies for products", "Autocast casts a product's inputs and weights; the product keeps the copies its gradients need.", autocast};
+            return {group, "16-bit copies for products",
+                    "Autocast casts a product's inputs and weights; the product keeps the copies its gradients need.", autocast};
         if (has(module, "act_fn"))
-            return {"MLP", "output of the activation", "Kept by the product of gate and up, whose gradients need both factors.", derivatives};
+            return {"MLP", "output of the activation", "Kept by the product of gate and up, whose gradients need both factors.",
+                    derivatives};
         if (has(module, "gate_proj"))
             return {"MLP", "output of gate_proj", "Kept by the activation function: its gradient needs its input.", derivatives};
         if (has(module, "up_proj"))
@@ -199,14 +234,17 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
         if (has(module, "v_proj"))
             return {"attention", "value", "Attention keeps what it multiplies.", derivatives};
         if (module.empty() && s.layer >= 0)
-            return {"layer outputs", "hidden states between layers", "A layer's output; where layers are checkpointed, this input is all that a layer keeps.", checkpoint};
+            return {"layer outputs", "hidden states between layers",
+                    "A layer's output; where layers are checkpointed, this input is all that a layer keeps.", checkpoint};
         if (has(module, "embed_tokens"))
             return {"embedding", "embedded tokens", "The hidden states that enter the first layer.", hf};
         return {group, "operator results", "An operator's result lives as long as the model code or a saved tensor refers to it.", hf};
     }
     if (has(op, "add"))
-        return {group, "summed gradients", "Two gradients that meet at one tensor are added; into the first only where nobody else holds it.", engine};
-    return {group, "gradients of activations", "Backward makes the gradient of an operator's input while that of its output is still alive.", engine};
+        return {group, "summed gradients",
+                "Two gradients that meet at one tensor are added; into the first only where nobody else holds it.", engine};
+    return {group, "gradients of activations",
+            "Backward makes the gradient of an operator's input while that of its output is still alive.", engine};
 }
 
 } // namespace

@@ -224,7 +224,8 @@ std::vector<StorageId> StepRecord::savedStorages() const
 {
     std::vector<StorageId> out;
     for (StorageId i = 0; i < trace().storages.size() && m_births[i] < m_savedAt; ++i)
-        if (m_births[i] >= m_savedFrom && m_deaths[i] >= m_savedAt && (m_components[i] == Component::Activations || trace().storages[i].role == Role::Temporary))
+        if (m_births[i] >= m_savedFrom && m_deaths[i] >= m_savedAt &&
+            (m_components[i] == Component::Activations || trace().storages[i].role == Role::Temporary))
             out.push_back(i);
     return out;
 }

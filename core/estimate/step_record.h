@@ -19,8 +19,8 @@ struct EventRange {
 
 /// What the allocator made of a trace.
 struct Replay {
-    std::vector<std::int64_t> reserved;     ///< after each event
-    std::vector<std::int64_t> blockBytes;   ///< of each storage, what the block keeps unsplit included
+    std::vector<std::int64_t> reserved;       ///< after each event
+    std::vector<std::int64_t> blockBytes;     ///< of each storage, what the block keeps unsplit included
     std::optional<std::uint32_t> outOfMemory; ///< the event that could not be served
 };
 
@@ -79,10 +79,10 @@ private:
     std::vector<autograd::TracePhase> m_phases;
     std::vector<EventRange> m_steps;
     std::vector<std::uint32_t> m_peaks;
-    std::vector<std::array<PhasePeak, phaseCount>> m_phasePeaks;    ///< per step; load in the first
-    std::vector<Bytes> m_maxReserved;                               ///< per step
-    std::uint32_t m_savedFrom = 0, m_savedAt = 0;                   ///< the last micro-batch's forward and backward begin
-    ComponentBytes m_idle;                                          ///< after the last step
+    std::vector<std::array<PhasePeak, phaseCount>> m_phasePeaks; ///< per step; load in the first
+    std::vector<Bytes> m_maxReserved;                            ///< per step
+    std::uint32_t m_savedFrom = 0, m_savedAt = 0;                ///< the last micro-batch's forward and backward begin
+    ComponentBytes m_idle;                                       ///< after the last step
 };
 
 } // namespace headroom

@@ -11,10 +11,7 @@ using namespace autograd;
 
 namespace {
 
-int stepIndex(const StepRecord &record, Estimate::Step step)
-{
-    return step == Estimate::Step::First ? 0 : record.steps() - 1;
-}
+int stepIndex(const StepRecord &record, Estimate::Step step) { return step == Estimate::Step::First ? 0 : record.steps() - 1; }
 
 } // namespace
 

@@ -36,8 +36,9 @@ std::string writeTraceEvents(const Estimate &estimate)
         const StorageRecord &storage = record.trace().storages[events[i].storage];
         const std::int64_t bytes = record.bytes(events[i].storage).value;
         live += events[i].release ? -bytes : bytes;
-        fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", i, events[i].release ? '-' : '+', events[i].storage + 0U, bytes, live,
-                       name(static_cast<Phase>(record.phaseOf(i))), moduleName(storage, adapted), storage.op, toString(storage.shape), name(storage.dtype));
+        fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", i, events[i].release ? '-' : '+',
+                       events[i].storage + 0U, bytes, live, name(static_cast<Phase>(record.phaseOf(i))), moduleName(storage, adapted),
+                       storage.op, toString(storage.shape), name(storage.dtype));
     }
     return out;
 }
@@ -49,7 +50,8 @@ std::string writeTraceSaved(const Estimate &estimate)
     std::string out = "bytes\tmodule\top\tshape\tdtype\n";
     for (const StorageId id : record.savedStorages()) {
         const StorageRecord &storage = record.trace().storages[id];
-        fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\t{}\t{}\n", record.bytes(id).value, moduleName(storage, adapted), storage.op, toString(storage.shape), name(storage.dtype));
+        fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\t{}\t{}\n", record.bytes(id).value, moduleName(storage, adapted), storage.op,
+                       toString(storage.shape), name(storage.dtype));
     }
     return out;
 }

@@ -22,10 +22,7 @@ Json peakJson(const Peak &peak)
             {"components", std::move(components)}};
 }
 
-Json figure(const std::optional<double> &value)
-{
-    return value ? Json(*value) : Json(nullptr);
-}
+Json figure(const std::optional<double> &value) { return value ? Json(*value) : Json(nullptr); }
 
 } // namespace
 
@@ -35,7 +32,10 @@ std::string writeEstimate(const Estimate &e, bool indent)
     out["headroom_estimate"] = 1;
     out["name"] = e.plan.name;
     out["parameters"] = {{"total", e.parametersTotal}, {"trainable", e.parametersTrainable}};
-    out["steady"] = {{"weights", e.steady.weights.value}, {"gradients", e.steady.gradients.value}, {"optimizer", e.steady.optimizer.value}, {"allocated", e.steady.allocated.value}};
+    out["steady"] = {{"weights", e.steady.weights.value},
+                     {"gradients", e.steady.gradients.value},
+                     {"optimizer", e.steady.optimizer.value},
+                     {"allocated", e.steady.allocated.value}};
     out["peak"] = peakJson(e.peak);
     out["first_step"] = peakJson(e.firstStep);
     out["saved_activations"] = e.savedActivations.value;
@@ -44,7 +44,10 @@ std::string writeEstimate(const Estimate &e, bool indent)
         phases.push_back({{"name", name(phase.phase)}, {"allocated", phase.allocated.value}, {"reserved", phase.reserved.value}});
     out["phases"] = std::move(phases);
     out["host"] = {{"steady", e.hostSteady.value}, {"peak", e.hostPeak.value}};
-    out["band"] = {{"regime", e.band.regime}, {"allocated", figure(e.band.allocated)}, {"reserved", figure(e.band.reserved)}, {"device", figure(e.band.device)}};
+    out["band"] = {{"regime", e.band.regime},
+                   {"allocated", figure(e.band.allocated)},
+                   {"reserved", figure(e.band.reserved)},
+                   {"device", figure(e.band.device)}};
     Json gpus = Json::array();
     for (const GpuEstimate &gpu : e.gpus)
         gpus.push_back({{"id", gpu.id},
@@ -59,7 +62,8 @@ std::string writeEstimate(const Estimate &e, bool indent)
     out["gpus"] = std::move(gpus);
     Json notes = Json::array();
     for (const Note &note : e.notes)
-        notes.push_back({{"severity", note.severity == Severity::Warning ? "warning" : "information"}, {"where", note.where}, {"text", note.text}});
+        notes.push_back(
+            {{"severity", note.severity == Severity::Warning ? "warning" : "information"}, {"where", note.where}, {"text", note.text}});
     out["notes"] = std::move(notes);
     return out.dump(indent ? 2 : -1, ' ', false, Json::error_handler_t::replace);
 }

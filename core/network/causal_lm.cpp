@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
-//
-// Running the model: LlamaForCausalLM.forward and what it calls (transformers 5.24). Building it is in build.cpp.
 #include "core/network/causal_lm.h"
 
-#include <algorithm>
+#include "core/network/adapters.h"
 
 namespace headroom::network {
 
@@ -12,92 +10,89 @@ using namespace autograd;
 
 namespace {
 
-/// masking_utils.py: find_packed_sequence_indices. Runs whenever no attention mask is given; nothing of it stays.
-void findPackedSequences(Tape &tape, std::int64_t batch, std::int64_t length)
-{
-    Tensor first = tape.empty({batch, 1}, DType::Int64, "aten.sub.Tensor");
-    Tensor extended = tape.empty({batch, length + 1}, DType::Int64, "aten.cat.default");
-    Tensor difference = tape.empty({batch, length}, DType::Int64, "aten.sub.Tensor");
-    extended.reset();
-    Tensor breaks = tape.empty({batch, length}, DType::Bool, "aten.ne.Scalar");
-    Tensor indices = tape.empty({batch, length}, DType::Int64, "aten.cumsum.default");
-    breaks.reset();
-}
+constexpr LinearNames headNames = HEADROOM_LINEAR_NAMES("lm_head");
 
 } // namespace
 
-/// create_causal_mask, create_sliding_window_causal_mask: for sdpa none where is_causal says enough, else boolean; for
-/// eager additive in the hidden states' dtype.
-Tensor CausalLm::causalMask(std::int64_t batch, std::int64_t length, DType dtype, bool sliding)
+/// model.parameters(): every parameter in module order, and whether it is trained.
+class ParameterCollector : public ModuleVisitor
 {
-    findPackedSequences(m_tape, batch, length);
-    const bool eager = m_options.attention == AttentionKind::Eager;
-    if (m_options.attention == AttentionKind::FlashAttention2)
-        return {};
-    if (!eager && (!sliding || length < *m_config.slidingWindow))
-        return {};
-    Tensor visible;
+public:
+    explicit ParameterCollector(CausalLm &model)
+        : m_model(model)
+        , m_full(model.m_options.method.kind == MethodKind::Full)
+    {}
+
+    void linear(Linear &module) override
     {
-        Tensor batches = m_tape.empty({batch}, DType::Int64, "aten.arange.default");
-        Tensor heads = m_tape.empty({1}, DType::Int64, "aten.arange.default");
-        const auto positions = [&] {
-            Tensor range = m_tape.empty({length}, DType::Int64, "aten.arange.default");
-            return m_tape.empty({length}, DType::Int64, "aten.add.Tensor");
-        };
-        Tensor queries = positions(), keys = positions();
-        const Dims square{1, 1, length, length};
-        if (sliding) {
-            Tensor all = m_tape.empty({}, DType::Bool, "aten.new_ones.default");
-            Tensor shifted = m_tape.empty({1, 1, length, 1}, DType::Int64, "aten.sub.Tensor");
-            Tensor near = m_tape.empty(square, DType::Bool, "aten.gt.Tensor");
-            shifted.reset();
-            Tensor inWindow = m_tape.empty(square, DType::Bool, "aten.bitwise_and.Tensor");
-            near.reset();
-            all.reset();
-            Tensor causal = m_tape.empty(square, DType::Bool, "aten.le.Tensor");
-            visible = m_tape.empty(square, DType::Bool, "aten.bitwise_and.Tensor");
-        } else {
-            visible = m_tape.empty(square, DType::Bool, "aten.le.Tensor");
+        m_model.take(module.weight, m_full);
+        m_model.take(module.bias, m_full);
+        if (module.lora) {
+            m_model.take(module.lora->a, true);
+            m_model.take(module.lora->b, true);
         }
+        m_model.take(module.saved, true);
+        m_model.take(module.savedBias, true);
     }
-    if (!eager)
-        return expand(visible, {batch, 1, length, length});
-    Tensor zero = m_tape.empty({}, dtype, "aten.zeros.default");
-    Tensor lowest = m_tape.empty({}, dtype, "aten.scalar_tensor.default");
-    return m_tape.empty({batch, 1, length, length}, dtype, "aten.where.self");
+    void norm(RmsNorm &module) override
+    {
+        m_model.take(module.weight, m_full);
+        m_model.take(module.saved, true);
+    }
+    void embedding(Embedding &module) override
+    {
+        m_model.take(module.weight, m_full);
+        m_model.take(module.saved, true);
+    }
+
+private:
+    CausalLm &m_model;
+    bool m_full;
+};
+
+CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &options)
+    : m_tape(tape)
+    , m_options(options)
+    , m_model(makeDecoderModel(config, options.attention))
+{
+    const Builder builder(tape, options.weights);
+    m_model->build(builder);
+    // A tied head exists for an instant, before it is given the embedding's weight.
+    m_head = builder.linear(headNames, config.hiddenSize, config.vocabSize, false);
+    if (config.tiedEmbeddings)
+        m_head.weight = m_model->embeddingWeight();
+    if (options.method.kind == MethodKind::Lora)
+        addAdapters(
+            tape, [this](ModuleVisitor &visitor) { visit(visitor); }, options.method, options.weights);
+    ParameterCollector collector(*this);
+    visit(collector);
 }
 
-/// Positions, masks and rotary embedding, shared by all layers.
-LayerContext CausalLm::prepare(const Tensor &embedded, Tensor &slidingMask)
+void CausalLm::visit(ModuleVisitor &visitor)
 {
-    const std::int64_t batch = embedded.size(0), length = embedded.size(1);
-    LayerContext context;
-    {
-        Tensor range = m_tape.empty({length}, DType::Int64, "aten.arange.default");
-        context.positionIds = unsqueeze(m_tape.empty({length}, DType::Int64, "aten.add.Tensor"), 0);
-    }
-    const bool anySliding = std::any_of(m_config.slidingLayers.begin(), m_config.slidingLayers.end(), [](bool s) { return s; });
-    const bool mistral = m_config.modelType == "mistral"; // one mask for all layers; qwen2 and qwen3 make one a kind
-    if (!mistral || !anySliding)
-        context.mask = causalMask(batch, length, embedded.dtype(), false);
-    if (anySliding)
-        slidingMask = causalMask(batch, length, embedded.dtype(), true);
+    m_model->visit(visitor);
+    visitor.linear(m_head);
+}
 
-    // LlamaRotaryEmbedding.forward: in fp32, then in the hidden states' dtype
-    Tape::Scope scope(m_tape, "model.rotary_emb");
-    Tensor positions = toCopy(unsqueeze(context.positionIds, 2), DType::Float32);
-    Tensor frequencies = m_tape.empty({1, length, m_config.headDim / 2}, DType::Float32, "aten.mul.Tensor");
-    positions.reset();
-    const Tensor angles = catLast(frequencies, frequencies);
-    Tensor raw = unary(angles, "aten.cos.default");
-    const Tensor cos = unary(raw, "aten.mul.Tensor");
-    raw.reset();
-    raw = unary(angles, "aten.sin.default");
-    const Tensor sin = unary(raw, "aten.mul.Tensor");
-    raw.reset();
-    context.cos = to(cos, embedded.dtype());
-    context.sin = to(sin, embedded.dtype());
-    return context;
+void CausalLm::take(Tensor &parameter, bool trainable)
+{
+    const bool tied = parameter && !m_parameters.empty() && m_parameters.front().impl() == parameter.impl();
+    if (!parameter || tied) // a tied head is the embedding, the first parameter
+        return;
+    parameter->requiresGrad = trainable;
+    m_parameters.push_back(parameter);
+    m_parameterCount = checkedAdd(m_parameterCount, parameter.sizes().elements());
+    if (trainable) {
+        m_trainable.push_back(parameter);
+        m_trainableCount = checkedAdd(m_trainableCount, parameter.sizes().elements());
+    }
+}
+
+Tensor CausalLm::callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)
+{
+    if (m_options.checkpointing != Checkpointing::Full)
+        return layer(input);
+    return m_options.reentrant ? m_tape.checkpointReentrant(layer, input) : m_tape.checkpoint(layer, input);
 }
 
 /// loss_utils.py: ForCausalLMLoss
@@ -116,29 +111,11 @@ Tensor CausalLm::loss(const Tensor &logits, const Tensor &labels)
 
 CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
 {
-    Tensor hidden;
-    { // LlamaModel.forward
-        Tape::Scope scope(m_tape, "model");
-        Tensor embedded = m_embedding.forward(inputIds);
-        if (m_options.checkpointing == Checkpointing::Full && !embedded.requiresGrad())
-            embedded->requiresGrad = true; // gradient_checkpointing_enable() calls enable_input_require_grads()
-        Tensor slidingMask;
-        const LayerContext context = prepare(embedded, slidingMask);
-        hidden = embedded;
-        for (const DecoderLayer &layer : m_layers) {
-            LayerContext own = context;
-            if (slidingMask && m_config.slidingLayers[static_cast<std::size_t>(layer.index)])
-                own.mask = slidingMask;
-            const auto run = [&layer, own](const Tensor &input) { return layer.forward(input, own); };
-            if (m_options.checkpointing != Checkpointing::Full)
-                hidden = run(hidden);
-            else if (m_options.reentrant)
-                hidden = m_tape.checkpointReentrant(run, hidden);
-            else
-                hidden = m_tape.checkpoint(run, hidden);
-        }
-        hidden = m_norm.forward(hidden);
-    }
+    // gradient_checkpointing_enable() calls enable_input_require_grads(), with frozen embeddings too
+    const bool inputsRequireGrad = m_options.checkpointing == Checkpointing::Full;
+    Tensor hidden = m_model->forward(
+        inputIds, [this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); },
+        inputsRequireGrad);
     CausalLmOutput output;
     m_tape.mark(TracePhase::Loss);
     output.logits = m_head.forward(hidden);

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/network/decoder_layer.h"
+#include "core/network/decoder_model.h"
 #include "core/plan/training_plan.h"
-#include "core/units/result.h"
 
-#include <string>
 #include <vector>
 
 namespace headroom::network {
@@ -25,24 +23,18 @@ struct CausalLmOutput {
     Tensor loss, logits;
 };
 
-/// A parameter as model.parameters() yields it.
-struct NamedTensor {
-    Tensor *tensor = nullptr;   ///< in its module
-    std::string name;           ///< "layers.0.self_attn.q_proj.weight"; made on demand only
-};
-
-/// LlamaForCausalLM and its likes, with PEFT's adapters where the method asks for them. Building it writes the load
-/// phase: tensor by tensor in module order, adapters after the model.
+/// LlamaForCausalLM and its likes: the decoder, the output head and the loss, with PEFT's adapters where the method asks
+/// for them. Building it writes the load phase: tensor by tensor in module order, adapters after the model.
 class CausalLm
 {
 public:
     /// Throws SizeOverflow where a parameter does not fit 64 bits.
     CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &options);
 
-    /// Names in method.targets and method.modules_to_save that match no module, as PEFT would complain.
-    static std::optional<Issue> check(const ModelConfig &config, const Method &method);
-
     CausalLmOutput forward(const Tensor &inputIds, const Tensor &labels);
+
+    /// Shows every module to the visitor in the order of named_modules().
+    void visit(ModuleVisitor &visitor);
 
     /// All parameters in the order of model.parameters(), a tied one once.
     const std::vector<Tensor> &parameters() const { return m_parameters; }
@@ -52,28 +44,18 @@ public:
     std::int64_t trainableCount() const { return m_trainableCount; }
 
 private:
-    void buildModel();
-    void addAdapters();
-    void collectParameters();
-    Linear makeLinear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias);
-    Tensor parameter(const Dims &sizes, const char *op);
-    LayerContext prepare(const Tensor &embedded, Tensor &slidingMask);
-    Tensor causalMask(std::int64_t batch, std::int64_t length, DType dtype, bool sliding);
+    void take(Tensor &parameter, bool trainable);
+    Tensor callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input);
     Tensor loss(const Tensor &logits, const Tensor &labels);
 
-    template<typename Visitor>
-    void visitModules(Visitor &&visitor);
-
     Tape &m_tape;
-    ModelConfig m_config;
     NetworkOptions m_options;
-    Embedding m_embedding;
-    std::vector<DecoderLayer> m_layers;
-    RmsNorm m_norm;
+    std::unique_ptr<DecoderModel> m_model;
     Linear m_head;
-    Tensor m_inverseFrequencies, m_originalInverseFrequencies;
     std::vector<Tensor> m_parameters, m_trainable;
     std::int64_t m_parameterCount = 0, m_trainableCount = 0;
+
+    friend class ParameterCollector;
 };
 
 } // namespace headroom::network

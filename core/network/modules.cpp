@@ -73,7 +73,7 @@ Tensor RmsNorm::forward(const Tensor &x) const
 
 Tensor Embedding::forward(const Tensor &indices) const
 {
-    Tape::Scope scope(*indices->tape, "model.embed_tokens");
+    Tape::Scope scope(*indices->tape, name);
     return embedding(saved ? saved : weight, indices);
 }
 

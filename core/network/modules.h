@@ -17,28 +17,31 @@ using autograd::Tensor;
 
 /// A LoRA adapter around a Linear (peft/tuners/lora/layer.py: Linear).
 struct LoraAdapter {
-    Tensor a;               ///< [rank, in]
-    Tensor b;               ///< [out, rank]
+    Tensor a; ///< [rank, in]
+    Tensor b; ///< [out, rank]
     double dropout = 0.0;
 };
 
 /// Names under which a module's allocations are filed: string literals, so that records need no owner.
 struct LinearNames {
-    const char *self;       ///< "self_attn.q_proj"
-    const char *base;       ///< "self_attn.q_proj.base_layer"
-    const char *dropout;    ///< "self_attn.q_proj.lora_dropout"
-    const char *a;          ///< "self_attn.q_proj.lora_A"
-    const char *b;          ///< "self_attn.q_proj.lora_B"
+    const char *self;    ///< "self_attn.q_proj"
+    const char *base;    ///< "self_attn.q_proj.base_layer"
+    const char *dropout; ///< "self_attn.q_proj.lora_dropout"
+    const char *a;       ///< "self_attn.q_proj.lora_A"
+    const char *b;       ///< "self_attn.q_proj.lora_B"
 };
-#define HEADROOM_LINEAR_NAMES(name) {name, name ".base_layer", name ".lora_dropout", name ".lora_A", name ".lora_B"}
+#define HEADROOM_LINEAR_NAMES(name)                                                                                                        \
+    {                                                                                                                                      \
+        name, name ".base_layer", name ".lora_dropout", name ".lora_A", name ".lora_B"                                                     \
+    }
 
 /// nn.Linear, with or without an adapter.
 struct Linear {
     LinearNames names;
-    Tensor weight;          ///< [out, in]
-    Tensor bias;            ///< [out]; undefined: none
+    Tensor weight; ///< [out, in]
+    Tensor bias;   ///< [out]; undefined: none
     std::optional<LoraAdapter> lora;
-    Tensor saved;           ///< PEFT's trainable copy (modules_to_save), which then computes instead of weight
+    Tensor saved; ///< PEFT's trainable copy (modules_to_save), which then computes instead of weight
     Tensor savedBias;
 
     Tensor forward(const Tensor &x) const;
@@ -47,16 +50,17 @@ struct Linear {
 /// LlamaRMSNorm, Qwen2RMSNorm ...: computed in fp32, returned in the input's dtype.
 struct RmsNorm {
     const char *name;
-    Tensor weight;          ///< [width]
-    Tensor saved;           ///< PEFT's trainable copy
+    Tensor weight; ///< [width]
+    Tensor saved;  ///< PEFT's trainable copy
 
     Tensor forward(const Tensor &x) const;
 };
 
 /// nn.Embedding.
 struct Embedding {
-    Tensor weight;          ///< [vocabulary, hidden]
-    Tensor saved;           ///< PEFT's trainable copy
+    const char *name; ///< "model.embed_tokens"
+    Tensor weight;    ///< [vocabulary, hidden]
+    Tensor saved;     ///< PEFT's trainable copy
 
     Tensor forward(const Tensor &indices) const;
 };

@@ -24,7 +24,10 @@ Tensor stateLike(Tape &tape, const Tensor &like, const char *op)
 class Adam : public Optimizer
 {
 public:
-    Adam(Tape &tape, OptimizerImplementation implementation) : m_tape(tape), m_implementation(implementation) {}
+    Adam(Tape &tape, OptimizerImplementation implementation)
+        : m_tape(tape)
+        , m_implementation(implementation)
+    {}
 
     void step(const std::vector<Tensor> &parameters) override
     {
@@ -87,7 +90,10 @@ private:
 class Sgd : public Optimizer
 {
 public:
-    Sgd(Tape &tape, bool momentum) : m_tape(tape), m_momentum(momentum) {}
+    Sgd(Tape &tape, bool momentum)
+        : m_tape(tape)
+        , m_momentum(momentum)
+    {}
 
     void step(const std::vector<Tensor> &parameters) override
     {

@@ -87,7 +87,8 @@ bool repeatLastStep(Trace &trace)
 
 } // namespace
 
-TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel, Repeat repeat)
+TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel,
+                Repeat repeat)
 {
     const ResolvedPrecision precision = resolvePrecision(plan.precision);
     TrainingRun result;

@@ -12,12 +12,13 @@
 namespace headroom::training {
 
 /// Thrown where a run was cancelled.
-struct Cancelled {};
+struct Cancelled {
+};
 
 /// What loading and some steps of the plan's loop allocate and release, in order.
 struct TrainingRun {
     autograd::Trace trace;
-    std::int64_t parametersTotal = 0;       ///< elements, adapters and saved copies included, a tied tensor once
+    std::int64_t parametersTotal = 0; ///< elements, adapters and saved copies included, a tied tensor once
     std::int64_t parametersTrainable = 0;
     int steps = 0;
 };
@@ -31,7 +32,8 @@ enum class Repeat : std::uint8_t { Copy, Execute };
 /// Runs `steps` steps of the loop that plan-format version 1 fixes:
 ///     for micro in accumulation: outputs = model(input_ids, labels); loss = outputs.loss [/ accumulation]; loss.backward()
 ///     [clip_grad_norm_;] optimizer.step(); optimizer.zero_grad()
-/// `workspaceBytes`: what each cuBLAS handle takes. The plan must be supported. Throws SizeOverflow where a size does not fit 64 bits, Cancelled on request.
+/// `workspaceBytes`: what each cuBLAS handle takes. The plan must be supported. Throws SizeOverflow where a size does not fit 64 bits,
+/// Cancelled on request.
 TrainingRun run(const TrainingPlan &plan, const ModelConfig &model, int steps, std::int64_t workspaceBytes, std::stop_token cancel = {},
                 Repeat repeat = Repeat::Copy);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/network/causal_lm.h"
+#include "core/network/adapters.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
 
@@ -53,20 +53,26 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     const ResolvedPrecision resolved = resolvePrecision(precision);
     const bool sixteenBitMaster = precision.recipe == Recipe::Bf16Master || precision.recipe == Recipe::Fp16Master;
     const auto differs = [&](const DtypeOverride &given, const std::optional<DType> &usual) {
-        return given.state == DtypeOverride::State::Given ? usual != given.dtype : given.state == DtypeOverride::State::None && usual.has_value();
+        return given.state == DtypeOverride::State::Given ? usual != given.dtype
+                                                          : given.state == DtypeOverride::State::None && usual.has_value();
     };
     if (differs(precision.gradients, resolved.weights))
-        return refuse("precision.gradients", "gradients in another dtype than the weights' are not executed by this version's engine yet", "leave it null");
+        return refuse("precision.gradients", "gradients in another dtype than the weights' are not executed by this version's engine yet",
+                      "leave it null");
     if (!sixteenBitMaster && precision.master.state == DtypeOverride::State::Given)
-        return refuse("precision.master", "a master copy is executed only in the recipes bf16-master and fp16-master yet", "use recipe bf16-master, or leave it null");
+        return refuse("precision.master", "a master copy is executed only in the recipes bf16-master and fp16-master yet",
+                      "use recipe bf16-master, or leave it null");
     if (sixteenBitMaster && differs(precision.master, DType::Float32))
         return refuse("precision.master", "the recipe's master copy is in float32", "leave it null, or choose another recipe");
     if (differs(precision.moments, sixteenBitMaster ? DType::Float32 : resolved.weights))
-        return refuse("precision.moments", "moments in another dtype than what the optimizer updates are not executed by this version's engine yet", "leave it null");
+        return refuse("precision.moments",
+                      "moments in another dtype than what the optimizer updates are not executed by this version's engine yet",
+                      "leave it null");
     if (sixteenBitMaster && resolved.autocast)
-        return refuse("precision.autocast", "autocast over DeepSpeed's 16-bit recipes is not executed by this version's engine yet", "leave it null");
+        return refuse("precision.autocast", "autocast over DeepSpeed's 16-bit recipes is not executed by this version's engine yet",
+                      "leave it null");
     if (plan.method.kind != MethodKind::Full && model.layers > 0)
-        return network::CausalLm::check(model, plan.method);
+        return network::checkAdapters(model, plan.method);
     return {};
 }
 

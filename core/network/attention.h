@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/operators.h"
+#include "core/plan/training_plan.h"
+
+namespace headroom::network {
+
+using autograd::Tensor;
+
+/// What every layer is called with besides its hidden states.
+struct LayerContext {
+    Tensor mask;        ///< [B, 1, S, S] of this layer's kind: additive (eager) or boolean (sdpa); undefined: is_causal
+    Tensor cos, sin;    ///< [1, S, D]
+    Tensor positionIds; ///< [1, S]
+};
+
+/// x * cos + rotate_half(x) * sin, for x of [B, H, S, D] (apply_rotary_pos_emb).
+Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin);
+
+/// [B, Hk, S, D] -> [B, Hk * n, S, D] (repeat_kv): a copy, but where the strides happen to allow a view.
+Tensor repeatKeyValue(const Tensor &t, std::int64_t n);
+
+/// transformers' attention interfaces on query [B, H, S, D], key and value [B, Hk, S, D] -> [B, S, H, D].
+/// `weights`: the probabilities that eager attention returns beside its output.
+Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, double dropout,
+              Tensor &weights);
+
+} // namespace headroom::network

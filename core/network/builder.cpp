@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/network/builder.h"
+
+namespace headroom::network {
+
+using autograd::Role;
+
+Tensor Builder::parameter(const Dims &sizes, const char *op) const
+{
+    Tensor t = m_tape.empty(sizes, m_weights, op);
+    m_tape.setRole(t, Role::Parameter);
+    return t;
+}
+
+Tensor Builder::buffer(const Dims &sizes, DType dtype, const char *op) const
+{
+    Tensor t = m_tape.empty(sizes, dtype, op);
+    m_tape.setRole(t, Role::Parameter);
+    return t;
+}
+
+Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const
+{
+    Tape::Scope scope(m_tape, names.self);
+    Linear linear{names, {}, {}, {}, {}, {}};
+    linear.weight = parameter({out, in});
+    if (bias)
+        linear.bias = parameter({out});
+    return linear;
+}
+
+RmsNorm Builder::norm(const char *name, std::int64_t width) const
+{
+    Tape::Scope scope(m_tape, name);
+    return RmsNorm{name, parameter({width}, "aten.ones.default"), {}};
+}
+
+Embedding Builder::embedding(const char *name, std::int64_t count, std::int64_t width) const
+{
+    Tape::Scope scope(m_tape, name);
+    return Embedding{name, parameter({count, width}), {}};
+}
+
+} // namespace headroom::network

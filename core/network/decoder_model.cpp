@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// LlamaModel (transformers 5.24, models/llama/modeling_llama.py), which mistral, qwen2 and qwen3 share.
+#include "core/network/decoder_model.h"
+
+#include <algorithm>
+
+namespace headroom::network {
+
+using namespace autograd;
+
+namespace {
+
+/// masking_utils.py: find_packed_sequence_indices. Runs whenever no attention mask is given; nothing of it stays.
+void findPackedSequences(Tape &tape, std::int64_t batch, std::int64_t length)
+{
+    Tensor first = tape.empty({batch, 1}, DType::Int64, "aten.sub.Tensor");
+    Tensor extended = tape.empty({batch, length + 1}, DType::Int64, "aten.cat.default");
+    Tensor difference = tape.empty({batch, length}, DType::Int64, "aten.sub.Tensor");
+    extended.reset();
+    Tensor breaks = tape.empty({batch, length}, DType::Bool, "aten.ne.Scalar");
+    Tensor indices = tape.empty({batch, length}, DType::Int64, "aten.cumsum.default");
+    breaks.reset();
+}
+
+} // namespace
+
+bool DecoderModel::anySliding() const
+{
+    return std::any_of(m_config.slidingLayers.begin(), m_config.slidingLayers.end(), [](bool sliding) { return sliding; });
+}
+
+void DecoderModel::build(const Builder &builder)
+{
+    Tape &tape = builder.tape();
+    m_embedding = builder.embedding("model.embed_tokens", m_config.vocabSize, m_config.hiddenSize);
+    m_layers.reserve(static_cast<std::size_t>(m_config.layers));
+    for (std::int64_t i = 0; i < m_config.layers; ++i) {
+        Tape::Scope scope(tape, "", static_cast<std::int16_t>(i));
+        m_layers.push_back(makeLayer(builder, i));
+    }
+    m_norm = builder.norm("model.norm", m_config.hiddenSize);
+
+    // inv_freq and original_inv_freq; what other kinds of rope compute on the way is of the same 512 bytes
+    Tape::Scope scope(tape, "model.rotary_emb");
+    const Dims half{m_config.headDim / 2};
+    Tensor range = tape.empty(half, DType::Float32, "aten.arange.start_step");
+    Tensor exponent = tape.empty(half, DType::Float32, "aten.div.Tensor");
+    range.reset();
+    Tensor power = tape.empty(half, DType::Float32, "aten.pow.Scalar");
+    exponent.reset();
+    Tensor reciprocal = tape.empty(half, DType::Float32, "aten.reciprocal.default");
+    m_inverseFrequencies = builder.buffer(half, DType::Float32, "aten.mul.Tensor");
+    reciprocal.reset();
+    power.reset();
+    m_originalInverseFrequencies = builder.buffer(half, DType::Float32, "aten.clone.default");
+}
+
+Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const
+{
+    findPackedSequences(tape, batch, length);
+    const bool eager = m_attention == AttentionKind::Eager;
+    if (m_attention == AttentionKind::FlashAttention2)
+        return {};
+    if (!eager && (!sliding || length < *m_config.slidingWindow))
+        return {};
+    Tensor visible;
+    {
+        Tensor batches = tape.empty({batch}, DType::Int64, "aten.arange.default");
+        Tensor heads = tape.empty({1}, DType::Int64, "aten.arange.default");
+        const auto positions = [&] {
+            Tensor range = tape.empty({length}, DType::Int64, "aten.arange.default");
+            return tape.empty({length}, DType::Int64, "aten.add.Tensor");
+        };
+        Tensor queries = positions(), keys = positions();
+        const Dims square{1, 1, length, length};
+        if (sliding) {
+            Tensor all = tape.empty({}, DType::Bool, "aten.new_ones.default");
+            Tensor shifted = tape.empty({1, 1, length, 1}, DType::Int64, "aten.sub.Tensor");
+            Tensor near = tape.empty(square, DType::Bool, "aten.gt.Tensor");
+            shifted.reset();
+            Tensor inWindow = tape.empty(square, DType::Bool, "aten.bitwise_and.Tensor");
+            near.reset();
+            all.reset();
+            Tensor causal = tape.empty(square, DType::Bool, "aten.le.Tensor");
+            visible = tape.empty(square, DType::Bool, "aten.bitwise_and.Tensor");
+        } else {
+            visible = tape.empty(square, DType::Bool, "aten.le.Tensor");
+        }
+    }
+    if (!eager)
+        return expand(visible, {batch, 1, length, length});
+    Tensor zero = tape.empty({}, dtype, "aten.zeros.default");
+    Tensor lowest = tape.empty({}, dtype, "aten.scalar_tensor.default");
+    return tape.empty({batch, 1, length, length}, dtype, "aten.where.self");
+}
+
+LayerContext DecoderModel::prepare(const Tensor &embedded, Tensor &slidingMask) const
+{
+    Tape &tape = *embedded->tape;
+    const std::int64_t batch = embedded.size(0), length = embedded.size(1);
+    LayerContext context;
+    {
+        Tensor range = tape.empty({length}, DType::Int64, "aten.arange.default");
+        context.positionIds = unsqueeze(tape.empty({length}, DType::Int64, "aten.add.Tensor"), 0);
+    }
+    const bool mistral = m_config.modelType == "mistral"; // one mask for all layers; qwen2 and qwen3 make one a kind
+    if (!mistral || !anySliding())
+        context.mask = causalMask(tape, batch, length, embedded.dtype(), false);
+    if (anySliding())
+        slidingMask = causalMask(tape, batch, length, embedded.dtype(), true);
+
+    // LlamaRotaryEmbedding.forward: in fp32, then in the hidden states' dtype
+    Tape::Scope scope(tape, "model.rotary_emb");
+    Tensor positions = toCopy(unsqueeze(context.positionIds, 2), DType::Float32);
+    Tensor frequencies = tape.empty({1, length, m_config.headDim / 2}, DType::Float32, "aten.mul.Tensor");
+    positions.reset();
+    const Tensor angles = catLast(frequencies, frequencies);
+    Tensor raw = unary(angles, "aten.cos.default");
+    const Tensor cos = unary(raw, "aten.mul.Tensor");
+    raw.reset();
+    raw = unary(angles, "aten.sin.default");
+    const Tensor sin = unary(raw, "aten.mul.Tensor");
+    raw.reset();
+    context.cos = to(cos, embedded.dtype());
+    context.sin = to(sin, embedded.dtype());
+    return context;
+}
+
+Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool inputsRequireGrad)
+{
+    Tape &tape = *inputIds->tape;
+    Tape::Scope scope(tape, "model");
+    Tensor embedded = m_embedding.forward(inputIds);
+    if (inputsRequireGrad && !embedded.requiresGrad())
+        embedded->requiresGrad = true;
+    Tensor slidingMask;
+    const LayerContext context = prepare(embedded, slidingMask);
+    Tensor hidden = embedded;
+    for (std::size_t i = 0; i < m_layers.size(); ++i) {
+        LayerContext own = context;
+        if (slidingMask && m_config.slidingLayers[i])
+            own.mask = slidingMask;
+        Tape::Scope inLayer(tape, "", static_cast<std::int16_t>(i));
+        hidden = call([layer = m_layers[i].get(), own](const Tensor &input) { return layer->forward(input, own); }, hidden);
+    }
+    return m_norm.forward(hidden);
+}
+
+void DecoderModel::visit(ModuleVisitor &visitor)
+{
+    visitor.embedding(m_embedding);
+    for (std::size_t i = 0; i < m_layers.size(); ++i) {
+        Tape::Scope scope(*m_embedding.weight->tape, "", static_cast<std::int16_t>(i));
+        m_layers[i]->visit(visitor);
+    }
+    visitor.norm(m_norm);
+}
+
+} // namespace headroom::network

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/model/model_config.h"
+#include "core/network/attention.h"
+#include "core/network/builder.h"
+#include "core/network/visitor.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace headroom::network {
+
+/// A decoder layer.
+class Block
+{
+public:
+    virtual ~Block() = default;
+    virtual Tensor forward(const Tensor &input, const LayerContext &context) const = 0;
+    virtual void visit(ModuleVisitor &visitor) = 0;
+};
+
+/// How a layer is called: plainly, or under a kind of checkpointing.
+using LayerCall = std::function<Tensor(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)>;
+
+/// What lies between the token ids and the output head. This class is LlamaModel; families that differ override what
+/// differs, and read beside the model code they mirror.
+class DecoderModel
+{
+public:
+    DecoderModel(const ModelConfig &config, AttentionKind attention)
+        : m_config(config)
+        , m_attention(attention)
+    {}
+    virtual ~DecoderModel() = default;
+
+    /// Makes all parameters and buffers in module order.
+    virtual void build(const Builder &builder);
+    /// [B, S] -> [B, S, h]. `inputsRequireGrad`: enable_input_require_grads() makes the embedding's output a leaf that
+    /// requires a gradient.
+    virtual Tensor forward(const Tensor &inputIds, const LayerCall &call, bool inputsRequireGrad);
+    virtual void visit(ModuleVisitor &visitor);
+
+    Tensor &embeddingWeight() { return m_embedding.weight; }
+    const ModelConfig &config() const { return m_config; }
+
+protected:
+    virtual std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t index) const = 0;
+    /// create_causal_mask, create_sliding_window_causal_mask: for sdpa none where is_causal says enough, else boolean;
+    /// for eager additive in `dtype`.
+    Tensor causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const;
+    /// Positions, masks and rotary embedding, shared by all layers.
+    virtual LayerContext prepare(const Tensor &embedded, Tensor &slidingMask) const;
+    bool anySliding() const;
+
+    ModelConfig m_config;
+    AttentionKind m_attention;
+    Embedding m_embedding{"model.embed_tokens", {}, {}};
+    std::vector<std::unique_ptr<Block>> m_layers;
+    RmsNorm m_norm{"model.norm", {}, {}};
+    Tensor m_inverseFrequencies, m_originalInverseFrequencies;
+};
+
+/// The model code of a config's model_type, or null where none is known.
+std::unique_ptr<DecoderModel> makeDecoderModel(const ModelConfig &config, AttentionKind attention);
+
+} // namespace headroom::network

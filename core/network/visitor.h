@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/network/modules.h"
+
+namespace headroom::network {
+
+/// Sees the modules of a model in the order of named_modules(). What a visitor does not care for it leaves as it is.
+class ModuleVisitor
+{
+public:
+    virtual ~ModuleVisitor() = default;
+    virtual void linear(Linear &) {}
+    virtual void norm(RmsNorm &) {}
+    virtual void embedding(Embedding &) {}
+};
+
+} // namespace headroom::network
