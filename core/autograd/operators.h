@@ -22,6 +22,7 @@ Tensor transposed2d(const Tensor &t); ///< t.t()
 Tensor unsqueeze(const Tensor &t, int dim);
 Tensor expand(const Tensor &t, const Dims &sizes);
 Tensor sliceLast(const Tensor &t, std::int64_t from, std::int64_t length); ///< t[..., from:from+length]
+Tensor sliceRows(const Tensor &t, std::int64_t length);                    ///< t[..., :length, :]
 Tensor contiguous(const Tensor &t);                                        ///< t itself where it is row-major, else a copy
 
 // -- elementwise

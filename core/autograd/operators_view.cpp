@@ -128,6 +128,15 @@ Tensor sliceLast(const Tensor &t, std::int64_t, std::int64_t length)
     return recordedView(sliceOperator, t, sizes, t.strides());
 }
 
+Tensor sliceRows(const Tensor &t, std::int64_t length)
+{
+    if (halted(t))
+        return {};
+    Dims sizes = t.sizes();
+    sizes[sizes.rank() - 2] = length;
+    return recordedView(sliceOperator, t, sizes, t.strides());
+}
+
 Tensor clone(const Tensor &a, const Dims &strides)
 {
     if (halted(a))

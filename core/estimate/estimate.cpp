@@ -129,7 +129,9 @@ void addNotes(Estimate &estimate, const Gpu *first)
     if (plan.runtime.torch != "2.13")
         note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
     if (plan.runtime.transformers != "5.24")
-        note(Severity::Information, "runtime.transformers", "The model code is that of transformers 5.24, the nearest version known.");
+        note(Severity::Information, "runtime.transformers",
+             "The model code is that of transformers 5.24, with older versions' masks, loss and checkpointing where they are known to "
+             "differ.");
 }
 
 Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelConfig model, std::stop_token cancel)

@@ -2,25 +2,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/outside.h"
 
-#include <algorithm>
-#include <charconv>
+#include "core/units/version.h"
 
 namespace headroom {
-
-namespace {
-
-/// "2.13" -> 213, "2.4.1" -> 204; newest where it cannot be read.
-int torchVersion(const std::string &text)
-{
-    int major = 0, minor = 0;
-    const char *end = text.data() + text.size();
-    const auto [dot, error] = std::from_chars(text.data(), end, major);
-    if (error != std::errc() || dot == end || *dot != '.' || std::from_chars(dot + 1, end, minor).ec != std::errc())
-        return 9999;
-    return major * 100 + minor;
-}
-
-} // namespace
 
 std::vector<OutsideItem> outsideOfPyTorch(const TrainingPlan &plan, const Gpu *gpu)
 {
@@ -54,7 +38,7 @@ std::int64_t cublasWorkspaceBytes(const TrainingPlan &plan, const Gpu *gpu)
         return *plan.runtime.cublasWorkspaceBytes;
     const int major = gpu ? gpu->computeMajor : 8, minor = gpu ? gpu->computeMinor : 0;
     const bool hopper = major == 9 && minor == 0;
-    const bool blackwell = (major == 10 || major == 12) && torchVersion(plan.runtime.torch) >= 212;
+    const bool blackwell = (major == 10 || major == 12) && parseVersion(plan.runtime.torch) >= Version{2, 12};
     return hopper || blackwell ? 8 * (4096 << 10) : 2 * (4096 << 10) + 8 * (16 << 10);
 }
 

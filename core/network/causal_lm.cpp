@@ -53,7 +53,7 @@ private:
 CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &options)
     : m_tape(tape)
     , m_options(options)
-    , m_model(makeDecoderModel(config, options.attention))
+    , m_model(makeDecoderModel(config, options.attention, options.transformers))
 {
     const Builder builder(tape, options.weights);
     m_model->build(builder);
@@ -95,24 +95,34 @@ Tensor CausalLm::callLayer(const std::function<Tensor(const Tensor &)> &layer, c
     return m_options.reentrant ? m_tape.checkpointReentrant(layer, input) : m_tape.checkpoint(layer, input);
 }
 
-/// loss_utils.py: ForCausalLMLoss
-Tensor CausalLm::loss(const Tensor &logits, const Tensor &labels)
+/// loss_utils.py: ForCausalLMLoss. Up to 4.46 the model itself upcast its logits, and they were shifted instead of the
+/// labels: one more fp32 copy, padded again in backward (LlamaForCausalLM.forward).
+Tensor CausalLm::loss(Tensor &logits, const Tensor &labels)
 {
-    const Tensor upcast = to(logits, DType::Float32);
     const std::int64_t batch = labels.size(0), length = labels.size(1);
+    if (m_options.transformers <= Version{4, 46} && length > 1) {
+        logits = to(logits, DType::Float32);
+        const Tensor shifted = contiguous(sliceRows(logits, length - 1));
+        const Dims sizes{batch, length}, seen{batch, length - 1};
+        const Tensor target = contiguous(m_tape.view(labels, seen, contiguousStrides(sizes)));
+        const std::int64_t rows = checkedMultiply(batch, length - 1);
+        return nllLoss(logSoftmax(view(shifted, {rows, shifted.size(-1)})), view(target, {rows}));
+    }
+    const Tensor upcast = to(logits, DType::Float32);
     Tensor padded = m_tape.empty({batch, length + 1}, DType::Int64, "aten.constant_pad_nd.default");
     // labels[..., 1:].contiguous(): a copy wherever a row has a neighbour or was shifted
-    Dims strides = contiguousStrides({batch, length + 1});
-    Tensor shifted = contiguous(m_tape.view(padded, {batch, length}, strides));
-    const Tensor flat = view(upcast, {checkedMultiply(batch, length), upcast.size(-1)});
-    const Tensor target = view(shifted, {checkedMultiply(batch, length)});
-    return nllLoss(logSoftmax(flat), target);
+    Tensor shifted = contiguous(m_tape.view(padded, {batch, length}, contiguousStrides({batch, length + 1})));
+    const std::int64_t rows = checkedMultiply(batch, length);
+    return nllLoss(logSoftmax(view(upcast, {rows, upcast.size(-1)})), view(shifted, {rows}));
 }
 
 CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
 {
-    // gradient_checkpointing_enable() calls enable_input_require_grads(), with frozen embeddings too
-    const bool inputsRequireGrad = m_options.checkpointing == Checkpointing::Full;
+    // From version 5 on gradient_checkpointing_enable() calls enable_input_require_grads(), whatever is trained; before,
+    // PEFT did so for reentrant checkpointing, which needs it.
+    const bool inputsRequireGrad =
+        m_options.checkpointing == Checkpointing::Full &&
+        (m_options.transformers >= Version{5, 0} || (m_options.reentrant && m_options.method.kind != MethodKind::Full));
     Tensor hidden = m_model->forward(
         inputIds, [this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); },
         inputsRequireGrad);

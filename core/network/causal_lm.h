@@ -16,6 +16,7 @@ struct NetworkOptions {
     Method method;
     Checkpointing checkpointing = Checkpointing::None;
     bool reentrant = false;
+    Version transformers{5, 24};
 };
 
 /// What model.forward() returns.
@@ -46,7 +47,7 @@ public:
 private:
     void take(Tensor &parameter, bool trainable);
     Tensor callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input);
-    Tensor loss(const Tensor &logits, const Tensor &labels);
+    Tensor loss(Tensor &logits, const Tensor &labels);
 
     Tape &m_tape;
     NetworkOptions m_options;

@@ -63,7 +63,10 @@ Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t len
     const bool eager = m_attention == AttentionKind::Eager;
     if (m_attention == AttentionKind::FlashAttention2)
         return {};
-    if (!eager && (!sliding || length < *m_config.slidingWindow))
+    // transformers 4.53 to 4.57 take the position ids they made themselves for those of a packed batch, and then build
+    // a mask for sdpa too; later versions see that nothing is packed (masking_utils.py: find_packed_sequence_indices).
+    const bool takenForPacked = m_transformers >= Version{4, 53} && m_transformers <= Version{4, 57};
+    if (!eager && !takenForPacked && (!sliding || length < *m_config.slidingWindow))
         return {};
     Tensor visible;
     {

@@ -6,6 +6,7 @@
 #include "core/network/attention.h"
 #include "core/network/builder.h"
 #include "core/network/visitor.h"
+#include "core/units/version.h"
 
 #include <functional>
 #include <memory>
@@ -30,9 +31,10 @@ using LayerCall = std::function<Tensor(const std::function<Tensor(const Tensor &
 class DecoderModel
 {
 public:
-    DecoderModel(const ModelConfig &config, AttentionKind attention)
+    DecoderModel(const ModelConfig &config, AttentionKind attention, Version transformers)
         : m_config(config)
         , m_attention(attention)
+        , m_transformers(transformers)
     {}
     virtual ~DecoderModel() = default;
 
@@ -57,6 +59,7 @@ protected:
 
     ModelConfig m_config;
     AttentionKind m_attention;
+    Version m_transformers;
     Embedding m_embedding{"model.embed_tokens", {}, {}};
     std::vector<std::unique_ptr<Block>> m_layers;
     RmsNorm m_norm{"model.norm", {}, {}};
@@ -64,6 +67,6 @@ protected:
 };
 
 /// The model code of a config's model_type, or null where none is known.
-std::unique_ptr<DecoderModel> makeDecoderModel(const ModelConfig &config, AttentionKind attention);
+std::unique_ptr<DecoderModel> makeDecoderModel(const ModelConfig &config, AttentionKind attention, Version transformers);
 
 } // namespace headroom::network

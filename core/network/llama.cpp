@@ -177,9 +177,9 @@ protected:
 
 } // namespace
 
-std::unique_ptr<DecoderModel> makeDecoderModel(const ModelConfig &config, AttentionKind attention)
+std::unique_ptr<DecoderModel> makeDecoderModel(const ModelConfig &config, AttentionKind attention, Version transformers)
 {
-    return std::make_unique<LlamaModel>(config, attention);
+    return std::make_unique<LlamaModel>(config, attention, transformers);
 }
 
 } // namespace headroom::network
