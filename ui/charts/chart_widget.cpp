@@ -76,6 +76,15 @@ ChartPainter::~ChartPainter() = default;
 
 QPainter &ChartPainter::painter() { return d->painter; }
 
+QFont paperFont(QFont font, int pixelSize)
+{
+    font.setPixelSize(pixelSize);
+    font.setHintingPreference(QFont::PreferNoHinting);
+    // Qt sets spaced letters one by one; this is the least it takes for spacing.
+    font.setLetterSpacing(QFont::AbsoluteSpacing, 1.0 / 64);
+    return font;
+}
+
 ChartWidget::ChartWidget(DisplaySettings *settings, Highlight *highlight, QWidget *parent)
     : QWidget(parent)
     , m_settings(settings)

@@ -43,6 +43,10 @@ private:
     std::unique_ptr<Private> d;
 };
 
+/// A font for paper and files: no hints (letters stand where the font wants them at any scale) and no ligatures, whose
+/// single glyphs keep words like "fit" from being found in a PDF.
+QFont paperFont(QFont font, int pixelSize);
+
 /// What all charts have in common: a plot that follows palette, font and language; the table of its numbers behind it,
 /// which can be shown in its place (a screen reader reads a table, not a picture), copied and saved; pictures of it.
 class ChartWidget : public QWidget

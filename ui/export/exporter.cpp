@@ -40,10 +40,7 @@ QPalette paperPalette()
 
 void dressForPaper(QWidget &widget, int pixelSize)
 {
-    QFont font;
-    font.setPixelSize(pixelSize);
-    font.setHintingPreference(QFont::PreferNoHinting);
-    widget.setFont(font);
+    widget.setFont(paperFont(QFont(), pixelSize));
     widget.setPalette(paperPalette());
 }
 

@@ -87,10 +87,8 @@ double PageFlow::bottom() const { return m_size.height() - margin - footerRoom +
 
 QFont PageFlow::font(double points, bool bold) const
 {
-    QFont font;
-    // Pixels of the painter's own fine units: breaks are the same on every device, letters are not moved to whole pixels.
-    font.setPixelSize(int(std::lround(points * m_units)));
-    font.setHintingPreference(QFont::PreferNoHinting);
+    // Pixels of the painter's own fine units: breaks are the same on every device.
+    QFont font = paperFont(QFont(), int(std::lround(points * m_units)));
     font.setBold(bold);
     return font;
 }
@@ -423,9 +421,7 @@ void PageFlow::tables(const std::vector<ReportTable> &tables)
 
 void PageFlow::listing(const QString &text)
 {
-    QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-    fixed.setPixelSize(int(std::lround(7.5 * m_units)));
-    fixed.setHintingPreference(QFont::PreferNoHinting);
+    const QFont fixed = paperFont(QFontDatabase::systemFont(QFontDatabase::FixedFont), int(std::lround(7.5 * m_units)));
     const QStringList lines = text.trimmed().split(QLatin1Char('\n'));
     constexpr double padding = 5;
     m_y += 2;
