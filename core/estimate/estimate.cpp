@@ -128,7 +128,10 @@ void addNotes(Estimate &estimate, const Gpu *first)
                          formatCount(estimate.model.maxPositions)));
     if (plan.runtime.torch != "2.13")
         note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
-    if (plan.runtime.transformers != "5.24")
+    if (training::transformersVersion(plan) != parseVersion(plan.runtime.transformers))
+        note(Severity::Information, "runtime.transformers",
+             "transformers 5 does not run on PyTorch before 2.6: the rules of 4.46, a version of that time, are followed.");
+    else if (plan.runtime.transformers != "5.24")
         note(Severity::Information, "runtime.transformers",
              "The model code is that of transformers 5.24, with older versions' masks, loss and checkpointing where they are known to "
              "differ.");

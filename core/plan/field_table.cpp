@@ -245,7 +245,7 @@ constexpr Field table[]{
         HEADROOM_TR("What is divided among the GPUs: 1 optimizer state, 2 gradients too, 3 weights too, gathered layer by layer."),
         statics | MovesTemporary)
         .from(0, 3)
-        .orNull(HEADROOM_TR("the engine's default"))
+        .orNull(HEADROOM_TR("engine's default"))
         .unless(doesNotShard),
     Row("parallel.tensor", G::Parallelism, Integer, plain<std::int64_t, &P::parallel, &Parallel::tensor>, HEADROOM_TR("Tensor parallel"),
         HEADROOM_TR("GPUs that share each layer's matrices and part of its activations."), everything)
@@ -306,7 +306,7 @@ constexpr Field table[]{
     Row("parallel.overlap_communication", G::Parallelism, Boolean, optionally<bool, bool, &P::parallel, &Parallel::overlapCommunication>,
         HEADROOM_TR("Overlap communication"), HEADROOM_TR("Reduces one bucket while backward fills another: a second bucket exists."),
         MovesTemporary)
-        .orNull(HEADROOM_TR("the engine's default"))
+        .orNull(HEADROOM_TR("engine's default"))
         .folded()
         .unless(noOverlap),
     Row("parallel.bucket_sizes", G::Parallelism, Choice, enumerated<choices::bucketSizes, &P::parallel, &Parallel::bucketSizes>,
@@ -356,7 +356,7 @@ constexpr Field table[]{
     Row("parallel.reduce_dtype", G::Parallelism, Choice, optionalDtype<&P::parallel, &Parallel::reduceDtype>, HEADROOM_TR("Reduce in"),
         HEADROOM_TR("Dtype in which gradients are sent and added up."), MovesGradients | MovesTemporary)
         .in(choices::dtypes)
-        .orNull(HEADROOM_TR("the engine's default"))
+        .orNull(HEADROOM_TR("engine's default"))
         .folded()
         .unless(oneGpu),
     Row("parallel.gradient_as_bucket_view", G::Parallelism, Boolean, plain<bool, &P::parallel, &Parallel::gradientAsBucketView>,

@@ -102,7 +102,7 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
         options.method = plan.method;
         options.checkpointing = plan.checkpointing;
         options.reentrant = plan.reentrantCheckpointing;
-        options.transformers = parseVersion(plan.runtime.transformers);
+        options.transformers = transformersVersion(plan);
         CausalLm model(tape, config, options);
         result.parametersTotal = model.parameterCount();
         result.parametersTrainable = model.trainableCount();

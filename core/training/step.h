@@ -6,6 +6,7 @@
 #include "core/model/model_config.h"
 #include "core/plan/training_plan.h"
 #include "core/units/result.h"
+#include "core/units/version.h"
 
 #include <stop_token>
 
@@ -22,6 +23,10 @@ struct TrainingRun {
     std::int64_t parametersTrainable = 0;
     int steps = 0;
 };
+
+/// The version of transformers whose rules are followed: the plan's, but for PyTorch before 2.6, on which
+/// transformers 5.24 does not run (its package requires torch >= 2.6): there 4.46, a version of that time.
+Version transformersVersion(const TrainingPlan &plan);
 
 /// Why this version's engine does not execute the plan, field and reason; nothing where it does.
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model);

@@ -32,6 +32,12 @@ std::optional<Issue> refusedChoice(const TrainingPlan &plan)
 
 } // namespace
 
+Version transformersVersion(const TrainingPlan &plan)
+{
+    const Version given = parseVersion(plan.runtime.transformers);
+    return parseVersion(plan.runtime.torch) < Version{2, 6} && given >= Version{5, 0} ? Version{4, 46} : given;
+}
+
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model)
 {
     if (std::optional<Issue> issue = refusedChoice(plan))
@@ -51,20 +57,22 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
             return refuse(where, "this kind of parallelism is not executed by this version's engine yet", "set it to 1");
     const Precision &precision = plan.precision;
     const ResolvedPrecision resolved = resolvePrecision(precision);
+    // what is trained has this dtype, and so, unless a master copy comes between, have its gradients and moments
+    const DType trained = plan.method.kind == MethodKind::Full ? resolved.weights : plan.method.adapterDtype;
     const bool sixteenBitMaster = precision.recipe == Recipe::Bf16Master || precision.recipe == Recipe::Fp16Master;
     const auto differs = [&](const DtypeOverride &given, const std::optional<DType> &usual) {
         return given.state == DtypeOverride::State::Given ? usual != given.dtype
                                                           : given.state == DtypeOverride::State::None && usual.has_value();
     };
-    if (differs(precision.gradients, resolved.weights))
-        return refuse("precision.gradients", "gradients in another dtype than the weights' are not executed by this version's engine yet",
-                      "leave it null");
+    if (differs(precision.gradients, sixteenBitMaster ? resolved.weights : trained))
+        return refuse("precision.gradients",
+                      "gradients in another dtype than what is trained are not executed by this version's engine yet", "leave it null");
     if (!sixteenBitMaster && precision.master.state == DtypeOverride::State::Given)
         return refuse("precision.master", "a master copy is executed only in the recipes bf16-master and fp16-master yet",
                       "use recipe bf16-master, or leave it null");
     if (sixteenBitMaster && differs(precision.master, DType::Float32))
         return refuse("precision.master", "the recipe's master copy is in float32", "leave it null, or choose another recipe");
-    if (differs(precision.moments, sixteenBitMaster ? DType::Float32 : resolved.weights))
+    if (differs(precision.moments, sixteenBitMaster ? DType::Float32 : trained))
         return refuse("precision.moments",
                       "moments in another dtype than what the optimizer updates are not executed by this version's engine yet",
                       "leave it null");
