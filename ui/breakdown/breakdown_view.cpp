@@ -79,7 +79,7 @@ BreakdownView::BreakdownView(DisplaySettings *display, Highlight *highlight, QWi
     const int character = fontMetrics().averageCharWidth();
     header()->setStretchLastSection(true);
     header()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int characters[] = {36, 11, 9, 8, 20, 10, 60, 30};
+    const int characters[] = {32, 15, 11, 9, 18, 11, 70, 40};
     for (int column = 0; column < BreakdownModel::ColumnCount; ++column)
         header()->resizeSection(column, characters[column] * character);
 

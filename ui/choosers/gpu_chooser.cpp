@@ -63,7 +63,7 @@ GpuChooser::GpuChooser(DisplaySettings *display, QWidget *parent)
     m_list->setAccessibleName(tr("GPUs"));
     m_list->setAccessibleDescription(tr("Space ticks a GPU; the plan is judged on every ticked one"));
     m_list->setToolTip(tr("Tick every GPU that the plan is to be judged on"));
-    m_list->setFixedHeight(visibleRows * (m_list->sizeHintForRow(0) + 1) + 2 * m_list->frameWidth());
+    m_list->setFixedHeight(visibleRows * m_list->sizeHintForRow(0) + 2 * m_list->frameWidth());
     m_unknown->setWordWrap(true);
     m_unknown->hide();
 

@@ -3,6 +3,7 @@
 #include "ui/document/plan_files.h"
 
 #include "core/model/model_config.h"
+#include "core/plan/fields.h"
 #include "core/plan/plan_json.h"
 
 #include <QCoreApplication>
@@ -123,8 +124,13 @@ QString issueText(const Issue &issue)
             text += PlanFiles::tr(", line %1").arg(issue.line);
         text += QLatin1String(": ");
     }
-    if (!issue.where.empty())
-        text += QString::fromStdString(issue.where) + QLatin1String(": ");
+    if (!issue.where.empty()) {
+        // In a file the path leads to the place; in the window the field's name does.
+        const Field *field = issue.file.empty() ? findField(issue.where) : nullptr;
+        text += field ? QString::fromUtf8(field->label.data(), static_cast<qsizetype>(field->label.size()))
+                      : QString::fromStdString(issue.where);
+        text += QLatin1String(": ");
+    }
     text += QString::fromStdString(issue.what);
     if (!issue.hint.empty())
         text += QStringLiteral(" (%1)").arg(QString::fromStdString(issue.hint));

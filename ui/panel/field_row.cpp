@@ -17,7 +17,7 @@ namespace headroom {
 namespace {
 
 /// Width of the boxes at the right, in characters of the form's font: all rows line up.
-constexpr int boxCharacters = 17;
+constexpr int boxCharacters = 19;
 
 } // namespace
 
@@ -50,21 +50,29 @@ FieldRow::FieldRow(const Field &field, QWidget *parent)
     m_issue->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_issue->hide();
 
-    box->setFixedWidth(fontMetrics().averageCharWidth() * boxCharacters + 8);
+    // A tick needs no width of its own, so that its label has it; all other boxes line up.
+    // Names and lists of names get a line of their own.
+    const bool isWide = field.type == FieldType::TextList || (field.type == FieldType::Text && !field.advanced);
+    if (!isWide && (field.type != FieldType::Boolean || field.nullable))
+        box->setFixedWidth(fontMetrics().averageCharWidth() * boxCharacters + 8);
+    m_label->setWordWrap(true);
     auto *grid = new QGridLayout(this);
     grid->setContentsMargins(0, 1, 0, 1);
     grid->setHorizontalSpacing(5);
     grid->setVerticalSpacing(0);
     grid->setColumnStretch(0, 1);
+    // The columns are the same in all rows, with a slider or without: the eye finds dots and boxes in line.
     grid->addWidget(m_label, 0, 0);
     grid->addWidget(m_dots, 0, 1);
     grid->addWidget(m_reset, 0, 2);
-    grid->addWidget(box, 0, 3, slider ? 2 : 1, 1, Qt::AlignVCenter);
+    if (isWide)
+        grid->addWidget(box, 1, 0, 1, 4);
+    else
+        grid->addWidget(box, 0, 3, slider ? 2 : 1, 1, Qt::AlignVCenter);
     if (slider)
         grid->addWidget(slider, 1, 0, 1, 3);
     grid->addWidget(m_issue, 2, 0, 1, 4);
 
-    // Exact entry first, then the slider, then the reset button: the order in which they are read.
     if (slider) {
         setTabOrder(slider, box);
         slider->setAccessibleName(tr("%1, slider").arg(fromView(field.label)));

@@ -11,7 +11,7 @@ namespace {
 QToolButton *foldButton(QWidget *parent)
 {
     auto *button = new QToolButton(parent);
-    button->setCheckable(true);
+    // Not checkable: styles draw a checked button sunken, which a heading is not.
     button->setAutoRaise(true);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     button->setFocusPolicy(Qt::StrongFocus);
@@ -44,7 +44,6 @@ FoldSection::FoldSection(const QString &name, const QString &title, QWidget *par
     m_heading->setFont(bold);
     m_heading->setText(title);
     m_heading->setAccessibleName(title);
-    m_heading->setChecked(true);
     m_more->setText(tr("More"));
     m_more->setAccessibleName(tr("More of %1").arg(title));
     m_more->hide();
@@ -56,22 +55,21 @@ FoldSection::FoldSection(const QString &name, const QString &title, QWidget *par
     layout->setSpacing(1);
     layout->addWidget(m_heading);
     layout->addWidget(m_body);
-    connect(m_heading, &QToolButton::toggled, this, [this] {
-        update();
-        emit foldedChanged();
-    });
-    connect(m_more, &QToolButton::toggled, this, &FoldSection::update);
+    connect(m_heading, &QToolButton::clicked, this, [this] { setFolded(!m_folded); });
+    connect(m_more, &QToolButton::clicked, this, [this] { setMoreShown(!m_moreShown); });
     update();
 }
 
 void FoldSection::update()
 {
-    m_heading->setArrowType(m_heading->isChecked() ? Qt::DownArrow : Qt::RightArrow);
-    m_heading->setAccessibleDescription(m_heading->isChecked() ? tr("Shown; press to fold") : tr("Folded; press to show"));
-    m_body->setVisible(m_heading->isChecked());
-    m_more->setArrowType(m_more->isChecked() ? Qt::DownArrow : Qt::RightArrow);
-    m_more->setAccessibleDescription(m_more->isChecked() ? tr("Shown; press to fold") : tr("Folded; press to show"));
-    m_moreBody->setVisible(m_more->isChecked());
+    const QString open = tr("Shown; press to fold");
+    const QString closed = tr("Folded; press to show");
+    m_heading->setArrowType(m_folded ? Qt::RightArrow : Qt::DownArrow);
+    m_heading->setAccessibleDescription(m_folded ? closed : open);
+    m_body->setVisible(!m_folded);
+    m_more->setArrowType(m_moreShown ? Qt::DownArrow : Qt::RightArrow);
+    m_more->setAccessibleDescription(m_moreShown ? open : closed);
+    m_moreBody->setVisible(m_moreShown);
 }
 
 void FoldSection::addRow(QWidget *row, bool advanced)
@@ -84,13 +82,24 @@ void FoldSection::addRow(QWidget *row, bool advanced)
     }
 }
 
-bool FoldSection::isFolded() const { return !m_heading->isChecked(); }
+bool FoldSection::isFolded() const { return m_folded; }
 
-void FoldSection::setFolded(bool folded) { m_heading->setChecked(!folded); }
+void FoldSection::setFolded(bool folded)
+{
+    if (folded == m_folded)
+        return;
+    m_folded = folded;
+    update();
+    emit foldedChanged();
+}
 
-bool FoldSection::isMoreShown() const { return m_more->isChecked(); }
+bool FoldSection::isMoreShown() const { return m_moreShown; }
 
-void FoldSection::setMoreShown(bool shown) { m_more->setChecked(shown); }
+void FoldSection::setMoreShown(bool shown)
+{
+    m_moreShown = shown;
+    update();
+}
 
 void FoldSection::reveal(QWidget *row)
 {

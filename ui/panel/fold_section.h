@@ -40,6 +40,8 @@ private:
     QToolButton *m_more;
     QWidget *m_moreBody;
     QVBoxLayout *m_moreRows;
+    bool m_folded = false;
+    bool m_moreShown = false;
 };
 
 } // namespace headroom

@@ -13,6 +13,14 @@ namespace {
 /// Beyond this, neighbouring whole numbers are the same double.
 constexpr double largestWhole = 9007199254740992.0;
 
+/// The field table has its units in the plural, as nearly all values need them.
+QString unitOfOne(const QString &unit)
+{
+    if (unit == QLatin1String("micro-batches"))
+        return QStringLiteral("micro-batch");
+    return unit.endsWith(QLatin1Char('s')) ? unit.chopped(1) : unit;
+}
+
 } // namespace
 
 NumberBox::NumberBox(QWidget *parent)
@@ -22,6 +30,7 @@ NumberBox::NumberBox(QWidget *parent)
     setAlignment(Qt::AlignRight);
     setFocusPolicy(Qt::StrongFocus);
     setAccelerated(true);
+    connect(this, &QDoubleSpinBox::valueChanged, this, &NumberBox::updateSuffix);
 }
 
 void NumberBox::setWholeRange(double minimum, double maximum, bool logarithmic)
@@ -39,6 +48,21 @@ void NumberBox::setRealRange(double minimum, double maximum)
     setSingleStep((maximum - minimum) / 100);
 }
 
+void NumberBox::setUnit(const QString &unit)
+{
+    m_unit = unit;
+    m_unitOfOne = unitOfOne(unit);
+    updateSuffix();
+}
+
+void NumberBox::updateSuffix()
+{
+    const QString &unit = value() == 1 ? m_unitOfOne : m_unit;
+    const QString wanted = unit.isEmpty() ? QString() : QLatin1Char(' ') + unit;
+    if (wanted != suffix())
+        setSuffix(wanted);
+}
+
 void NumberBox::setNullText(const QString &text)
 {
     Q_ASSERT(!m_nullable);
@@ -51,6 +75,7 @@ void NumberBox::setNumber(std::optional<double> number)
 {
     const QSignalBlocker blocker(this);
     setValue(number.value_or(minimum()));
+    updateSuffix();
 }
 
 std::optional<double> NumberBox::number() const

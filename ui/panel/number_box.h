@@ -19,6 +19,8 @@ public:
     /// Whole numbers; on a logarithmic field the arrows step by a tenth of the number's magnitude.
     void setWholeRange(double minimum, double maximum, bool logarithmic);
     void setRealRange(double minimum, double maximum);
+    /// Written behind the number: "8 micro-batches", "1 micro-batch".
+    void setUnit(const QString &unit);
     /// Makes the field nullable: one below the minimum, shown as this text, stands for null.
     void setNullText(const QString &text);
 
@@ -30,7 +32,10 @@ protected:
     QString textFromValue(double value) const override;
 
 private:
+    void updateSuffix();
+
     bool m_nullable = false;
+    QString m_unit, m_unitOfOne;
 };
 
 } // namespace headroom

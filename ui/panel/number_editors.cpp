@@ -74,8 +74,7 @@ NumberEditor::NumberEditor(const Field &field, QWidget *parent)
         m_number->setRealRange(field.minimum, field.maximum);
     if (field.nullable)
         m_number->setNullText(QString::fromStdString(displayValue(field, {})));
-    if (!field.unit.empty())
-        m_number->setSuffix(QLatin1Char(' ') + fromView(field.unit));
+    m_number->setUnit(fromView(field.unit));
     setBox(m_number);
     connect(m_number, &QDoubleSpinBox::valueChanged, this, [this] { emit edited(toField(m_number->number())); });
 

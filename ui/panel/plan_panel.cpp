@@ -8,7 +8,6 @@
 #include "ui/panel/fold_section.h"
 
 #include <QLabel>
-#include <QScrollBar>
 #include <QSet>
 #include <QVBoxLayout>
 
@@ -98,6 +97,7 @@ PlanPanel::PlanPanel(PlanDocument &document, DisplaySettings *display, QWidget *
             addField(field, section(field.group));
     section(FieldGroup::Gpus)->addRow(m_gpus);
     setWidget(form);
+    setMinimumWidth(sizeHint().width());
     assignMnemonics();
 
     connect(m_gpus, &GpuChooser::chosenEdited, &document, &PlanDocument::setGpus);
@@ -111,7 +111,8 @@ void PlanPanel::addField(const Field &field, FoldSection *section)
 {
     auto *row = new FieldRow(field, this);
     m_rows.push_back(row);
-    section->addRow(row, field.advanced);
+    // A section that is folded as a whole has no second fold inside.
+    section->addRow(row, field.advanced && field.group != FieldGroup::Runtime);
     connect(row, &FieldRow::edited, this, [this, row](const FieldValue &value) {
         const auto issue = m_document.setField(row->field(), value);
         row->setIssue(issue ? issueText(*issue) : QString());
@@ -133,7 +134,7 @@ void PlanPanel::assignMnemonics()
 {
     QSet<QChar> taken(menuLetters.begin(), menuLetters.end());
     for (FieldRow *row : m_rows) {
-        if (row->field().advanced || isWithoutEffect(row->field().path))
+        if (row->field().advanced || row->field().group == FieldGroup::Plan || isWithoutEffect(row->field().path))
             continue;
         const QString label = fromView(row->field().label).toLower();
         const auto letter = std::find_if(label.begin(), label.end(), [&](QChar c) { return c.isLetter() && !taken.contains(c); });
@@ -245,8 +246,8 @@ void PlanPanel::setFoldedGroups(const QStringList &names)
 
 QSize PlanPanel::sizeHint() const
 {
-    const int scrollBar = verticalScrollBar()->sizeHint().width();
-    return {widget()->sizeHint().width() + scrollBar, 600};
+    // About 340 pixels with a usual font; labels wrap where that is too little.
+    return {fontMetrics().averageCharWidth() * 57, 600};
 }
 
 } // namespace headroom

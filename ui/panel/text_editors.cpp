@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panel/text_editors.h"
 
+#include "ui/icons.h"
+
 #include <QAction>
 #include <QCompleter>
+#include <QEvent>
 #include <QLineEdit>
 #include <QMenu>
-#include <QStyle>
 
 namespace headroom {
 namespace {
@@ -78,15 +80,23 @@ TextListEditor::TextListEditor(const Field &field, QWidget *parent)
     connect(m_line, &QLineEdit::editingFinished, this, &TextListEditor::commitLine);
     if (m_known.isEmpty())
         return;
-    auto *open = m_line->addAction(m_line->style()->standardIcon(QStyle::SP_TitleBarUnshadeButton), QLineEdit::TrailingPosition);
-    open->setText(tr("Choose from known names"));
-    open->setToolTip(open->text());
-    open->setShortcut(Qt::ALT | Qt::Key_Down);
-    open->setShortcutContext(Qt::WidgetShortcut);
-    connect(open, &QAction::triggered, this, [this] {
+    m_open = m_line->addAction(themedIcon(QStringLiteral("list"), m_line->palette()), QLineEdit::TrailingPosition);
+    m_open->setText(tr("Choose from known names"));
+    m_open->setToolTip(m_open->text());
+    m_open->setShortcut(Qt::ALT | Qt::Key_Down);
+    m_open->setShortcutContext(Qt::WidgetShortcut);
+    m_line->installEventFilter(this);
+    connect(m_open, &QAction::triggered, this, [this] {
         fillMenu();
         m_menu->popup(m_line->mapToGlobal(QPoint(0, m_line->height())));
     });
+}
+
+bool TextListEditor::eventFilter(QObject *watched, QEvent *event)
+{
+    if (event->type() == QEvent::PaletteChange)
+        m_open->setIcon(themedIcon(QStringLiteral("list"), m_line->palette()));
+    return FieldEditor::eventFilter(watched, event);
 }
 
 QStringList TextListEditor::names() const

@@ -6,7 +6,7 @@
 
 #include <QStringList>
 
-class QComboBox;
+class QAction;
 class QLineEdit;
 class QMenu;
 
@@ -37,6 +37,7 @@ public:
     TextListEditor(const Field &field, QWidget *parent);
 
     void setValue(const FieldValue &value) override;
+    bool eventFilter(QObject *watched, QEvent *event) override;
 
 private:
     void commit(const QStringList &names);
@@ -46,6 +47,7 @@ private:
 
     QLineEdit *m_line;
     QMenu *m_menu;
+    QAction *m_open = nullptr; ///< null: no names are known
     QStringList m_known;
     QString m_shown;
 };

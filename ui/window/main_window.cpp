@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/main_window.h"
 
-#include "core/model/catalogue.h"
+#include "core/model/parameters.h"
 #include "core/plan/plan_json.h"
 #include "ui/breakdown/breakdown_view.h"
 #include "ui/charts/memory_chart.h"
@@ -11,6 +11,7 @@
 #include "ui/choosers/model_list.h"
 #include "ui/document/plan_files.h"
 #include "ui/icons.h"
+#include "ui/panel/field_row.h"
 #include "ui/panel/plan_panel.h"
 #include "ui/window/file_controller.h"
 #include "ui/window/message_bar.h"
@@ -52,18 +53,23 @@ QString droppedFile(const QMimeData *data)
     return data->urls().size() == 1 && data->urls().first().isLocalFile() ? data->urls().first().toLocalFile() : QString();
 }
 
-QString modelText(const Estimate &estimate)
+/// Two lines on the model, whether the plan can be estimated or not, so that the form below does not jump.
+QString modelText(const TrainingPlan &plan, const Estimate *estimate)
 {
-    const ModelConfig &model = estimate.model;
-    const double share = estimate.parametersTotal > 0
-                             ? 100.0 * static_cast<double>(estimate.parametersTrainable) / static_cast<double>(estimate.parametersTotal)
+    const auto model = resolveModel(plan);
+    if (!model)
+        return MainWindow::tr("unknown model") + QLatin1Char('\n');
+    const QString shape =
+        MainWindow::tr("%1 layers, hidden %2, vocabulary %3").arg(model->layers).arg(model->hiddenSize).arg(model->vocabSize) +
+        QLatin1Char('\n');
+    if (!estimate)
+        return shape + MainWindow::tr("%1 parameters").arg(shortCount(parameterCount(*model)));
+    const double share = estimate->parametersTotal > 0
+                             ? 100.0 * static_cast<double>(estimate->parametersTrainable) / static_cast<double>(estimate->parametersTotal)
                              : 0;
-    return MainWindow::tr("%1: %2 layers, hidden %3, vocabulary %4\n%5 parameters, %6 trained (%7 %)")
-        .arg(QString::fromStdString(model.modelType))
-        .arg(model.layers)
-        .arg(model.hiddenSize)
-        .arg(model.vocabSize)
-        .arg(shortCount(estimate.parametersTotal), shortCount(estimate.parametersTrainable), QString::number(share, 'g', 3));
+    return shape +
+           MainWindow::tr("%1 parameters, %2 trained (%3 %)")
+               .arg(shortCount(estimate->parametersTotal), shortCount(estimate->parametersTrainable), QString::number(share, 'g', 3));
 }
 
 } // namespace
@@ -94,9 +100,8 @@ void MainWindow::makeViews()
     m_messages = new MessageBar(this);
     m_files = new FileController(m_document, m_settings, *m_messages, this);
     m_model = new ModelChooser(this);
-    m_model->setMinimumWidth(fontMetrics().averageCharWidth() * 36);
-    m_model->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     m_panel = new PlanPanel(m_document, &m_display, this);
+    m_model->setFixedWidth(m_panel->sizeHint().width() - 8);
     m_verdict = new VerdictBar(&m_display, this);
     m_chart = new MemoryChart(&m_display, &m_highlight, this);
     m_timeline = new TimelineChart(&m_display, &m_highlight, this);
@@ -196,7 +201,7 @@ void MainWindow::start(const QString &file)
         }
     }
     planChanged();
-    m_panel->reveal("method.kind");
+    m_panel->row("method.kind")->takeFocus();
 }
 
 void MainWindow::keepUnsavedWork()
@@ -225,7 +230,7 @@ void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)
 {
     m_shown = std::move(estimate);
     m_panel->setIssues({});
-    m_panel->setModelSummary(modelText(*m_shown));
+    m_panel->setModelSummary(modelText(m_shown->plan, m_shown.get()));
     showFigures();
     m_verdict->setEstimate(m_shown);
     m_chart->setEstimate(m_shown);
@@ -248,7 +253,7 @@ void MainWindow::showIssue(const Issue &issue)
         issues.insert(issues.begin(), issue);
     m_shown.reset();
     m_panel->setIssues(issues);
-    m_panel->setModelSummary({});
+    m_panel->setModelSummary(modelText(m_document.plan(), nullptr));
     showFigures();
     m_verdict->setIssues(issues);
     m_chart->setEstimate(nullptr);

@@ -82,6 +82,7 @@ VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
     m_notes->setAccessibleName(tr("Notes on this plan"));
     m_notes->setAccessibleDescription(tr("Enter leads to the field that an entry is about"));
     m_notes->setWordWrap(true);
+    m_notes->setIconSize(QSize(fontMetrics().height(), fontMetrics().height()));
     m_notes->setFrameShape(QFrame::StyledPanel);
     m_notes->setAlternatingRowColors(true);
     m_notes->hide();
@@ -94,7 +95,7 @@ VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
     grid->addWidget(m_icon, 0, 0, Qt::AlignTop);
     grid->addWidget(m_headline, 0, 1);
     grid->addWidget(m_notesButton, 0, 2, Qt::AlignTop | Qt::AlignRight);
-    grid->addWidget(m_details, 1, 1, 1, 2);
+    grid->addWidget(m_details, 1, 1);
     grid->addWidget(m_notes, 2, 0, 1, 3);
 
     connect(m_notesButton, &QToolButton::toggled, m_notes, &QWidget::setVisible);
@@ -126,6 +127,11 @@ void VerdictBar::setStep(Estimate::Step step)
 {
     m_step = step;
     refresh();
+}
+
+void VerdictBar::addCorner(QWidget *widget)
+{
+    static_cast<QGridLayout *>(layout())->addWidget(widget, 1, 2, Qt::AlignRight | Qt::AlignTop);
 }
 
 QString VerdictBar::headline() const { return m_headline->text(); }

@@ -29,6 +29,9 @@ public:
     /// What keeps the plan from being estimated; the first one becomes the headline.
     void setIssues(const std::vector<Issue> &issues);
 
+    /// Puts a control at the right, below the button of the notes.
+    void addCorner(QWidget *widget);
+
     QString headline() const;
     QString details() const;
     QListWidget *notes() const { return m_notes; }

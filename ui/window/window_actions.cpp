@@ -8,13 +8,25 @@
 #include "ui/icons.h"
 #include "ui/panel/plan_panel.h"
 #include "ui/window/file_controller.h"
+#include "ui/window/verdict_bar.h"
 
 #include <QApplication>
+#include <QHBoxLayout>
 #include <QMenuBar>
 #include <QToolBar>
 #include <QToolButton>
 
 namespace headroom {
+namespace {
+
+void describe(QToolButton &button, const QAction &action)
+{
+    button.setFocusPolicy(Qt::TabFocus);
+    button.setAccessibleName(action.iconText());
+    button.setAccessibleDescription(action.statusTip().isEmpty() ? action.toolTip() : action.statusTip());
+}
+
+} // namespace
 
 void MainWindow::makeActions()
 {
@@ -162,12 +174,23 @@ void MainWindow::makeToolBar()
     bar->addSeparator();
     bar->addActions(a.units->actions());
     for (QAction *action : bar->actions())
-        if (auto *button = qobject_cast<QToolButton *>(bar->widgetForAction(action))) {
-            button->setFocusPolicy(Qt::TabFocus);
-            button->setAccessibleName(action->iconText());
-            button->setAccessibleDescription(action->statusTip().isEmpty() ? action->toolTip() : action->statusTip());
-        }
+        if (auto *button = qobject_cast<QToolButton *>(bar->widgetForAction(action)))
+            describe(*button, *action);
     setContextMenuPolicy(Qt::NoContextMenu);
+
+    // The two steps of the charts, where the charts are.
+    auto *steps = new QWidget(m_verdict);
+    auto *row = new QHBoxLayout(steps);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    for (QAction *action : a.steps->actions()) {
+        auto *button = new QToolButton(steps);
+        button->setDefaultAction(action);
+        button->setAutoRaise(true);
+        describe(*button, *action);
+        row->addWidget(button);
+    }
+    m_verdict->addCorner(steps);
 }
 
 } // namespace headroom
