@@ -42,6 +42,7 @@ private slots:
     void init();
     void cleanup();
     void opensWithAUsefulPlan();
+    void theEngineFillsEveryView();
     void theEstimateFollowsADrag();
     void theWorstGpuComesFirst();
     void unitsSwitchEverywhere();
@@ -134,6 +135,27 @@ void TestWindow::opensWithAUsefulPlan()
     QVERIFY(!QApplication::activeModalWidget());
     QVERIFY(m_window->messages()->messages().isEmpty());
     QCOMPARE(m_window->tabs()->count(), 2);
+}
+
+void TestWindow::theEngineFillsEveryView()
+{
+    open([](const TrainingPlan &plan, std::stop_token cancel) { return estimate(plan, std::move(cancel)); });
+    const auto shown = m_window->shown();
+    QVERIFY2(shown, qPrintable(m_window->verdict()->details()));
+    QVERIFY2(m_window->verdict()->headline().startsWith("Fits on RTX 4090"), "the first plan is one that fits");
+    QCOMPARE(m_window->memoryChart()->bars().size(), std::size_t{1});
+    QTRY_VERIFY(!m_window->timeline()->shown().samples.empty());
+    m_window->tabs()->setCurrentWidget(m_window->breakdown());
+    const QAbstractItemModel *rows = m_window->breakdown()->model();
+    qint64 sum = 0;
+    for (int row = 0; row < rows->rowCount(); ++row)
+        sum += rows->index(row, 0).data(BreakdownModel::BytesRole).toLongLong();
+    QCOMPARE(sum, shown->peak.allocated.value);
+    action("First step")->trigger();
+    sum = 0;
+    for (int row = 0; row < rows->rowCount(); ++row)
+        sum += rows->index(row, 0).data(BreakdownModel::BytesRole).toLongLong();
+    QCOMPARE(sum, shown->firstStep.allocated.value);
 }
 
 void TestWindow::theEstimateFollowsADrag()

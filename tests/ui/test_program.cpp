@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The program `headroom` as a process without a display: what it exports, what it refuses and with which exit status.
+#include "core/plan/plan_json.h"
+#include "window_fixture.h"
+
+#include <QDir>
+#include <QProcess>
+#include <QTest>
+
+using namespace headroom;
+using test::Folder;
+
+namespace {
+
+struct Ended {
+    int status = -1;
+    QString output, errors;
+};
+
+Ended run(const QStringList &arguments)
+{
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    for (const char *name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        environment.remove(name);
+    process.setProcessEnvironment(environment);
+    process.start(HEADROOM_PROGRAM, arguments);
+    if (!process.waitForFinished(60000) || process.exitStatus() != QProcess::NormalExit)
+        return {-1, {}, process.errorString()};
+    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError())};
+}
+
+QByteArray plan()
+{
+    TrainingPlan made;
+    made.model.preset = "Qwen/Qwen2.5-0.5B";
+    made.batch.sequenceLength = 256;
+    made.gpus = {"nvidia-rtx-3060-12gb"};
+    return QByteArray::fromStdString(writePlan(made));
+}
+
+QByteArray contentOf(const QString &file)
+{
+    QFile source(file);
+    return source.open(QIODevice::ReadOnly) ? source.readAll() : QByteArray();
+}
+
+} // namespace
+
+class TestProgram : public QObject
+{
+    Q_OBJECT
+private slots:
+    void saysItsVersionAndHelp();
+    void exportsWithoutADisplay_data();
+    void exportsWithoutADisplay();
+    void exportsAConfig();
+    void badInputEndsWithTwo_data();
+    void badInputEndsWithTwo();
+    void whatCannotBeWrittenEndsWithOne();
+    void aWindowNeedsADisplay();
+};
+
+void TestProgram::saysItsVersionAndHelp()
+{
+    const Ended version = run({"--version"});
+    QCOMPARE(version.status, 0);
+    QVERIFY2(version.output.contains(HEADROOM_VERSION), qPrintable(version.output));
+    const Ended help = run({"--help"});
+    QCOMPARE(help.status, 0);
+    QVERIFY2(help.output.contains("--export") && help.output.contains("report.pdf"), qPrintable(help.output));
+}
+
+void TestProgram::exportsWithoutADisplay_data()
+{
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<QByteArray>("start");
+    QTest::newRow("pdf") << "report.pdf" << QByteArray("%PDF-");
+    QTest::newRow("png") << "chart.png" << QByteArray("\x89PNG");
+    QTest::newRow("svg") << "chart.svg" << QByteArray("<?xml");
+}
+
+void TestProgram::exportsWithoutADisplay()
+{
+    QFETCH(QString, name);
+    QFETCH(QByteArray, start);
+    const Folder folder;
+    const Ended ended = run({"--export", folder.path(name), folder.write("plan.headroom.json", plan())});
+    QVERIFY2(ended.status == 0, qPrintable(ended.errors));
+    const QByteArray content = contentOf(folder.path(name));
+    QVERIFY2(content.startsWith(start), content.left(20).constData());
+    QVERIFY(content.size() > 2000);
+}
+
+void TestProgram::exportsAConfig()
+{
+    const Folder folder;
+    const QString config = folder.write("config.json", R"({"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 2,
+        "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000})");
+    const Ended ended = run({"--export", folder.path("chart.png"), config});
+    QVERIFY2(ended.status == 0, qPrintable(ended.errors));
+    QVERIFY(QFile::exists(folder.path("chart.png")));
+}
+
+void TestProgram::badInputEndsWithTwo_data()
+{
+    QTest::addColumn<QByteArray>("content");
+    QTest::addColumn<QString>("place");
+    QTest::newRow("no JSON") << QByteArray("hello") << "plan.headroom.json";
+    QTest::newRow("out of range") << QByteArray(
+                                         R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "batch": {"micro_batch": 0}})")
+                                  << "batch.micro_batch";
+    QTest::newRow("unknown model") << QByteArray(R"({"headroom_plan": 1, "model": {"preset": "no/body"}})") << "model";
+    QTest::newRow("not executed yet") << QByteArray(
+                                             R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "method": {"kind": "qlora"}})")
+                                      << "method";
+}
+
+void TestProgram::badInputEndsWithTwo()
+{
+    QFETCH(QByteArray, content);
+    QFETCH(QString, place);
+    const Folder folder;
+    const Ended ended = run({"--export", folder.path("report.pdf"), folder.write("plan.headroom.json", content)});
+    QCOMPARE(ended.status, 2);
+    QVERIFY2(ended.errors.contains("plan.headroom.json") && ended.errors.contains(place), qPrintable(ended.errors));
+    QVERIFY(!QFile::exists(folder.path("report.pdf")));
+    QCOMPARE(run({"--export", folder.path("report.pdf"), folder.path("not there.json")}).status, 2);
+    QCOMPARE(run({"--export", folder.path("report.pdf")}).status, 2);
+    QCOMPARE(run({"--no-such-option"}).status, 2);
+}
+
+void TestProgram::whatCannotBeWrittenEndsWithOne()
+{
+    const Folder folder;
+    const QString file = folder.write("plan.headroom.json", plan());
+    const Ended ended = run({"--export", folder.path("no such folder/report.pdf"), file});
+    QCOMPARE(ended.status, 1);
+    QVERIFY2(ended.errors.contains("report.pdf"), qPrintable(ended.errors));
+}
+
+void TestProgram::aWindowNeedsADisplay()
+{
+#ifdef Q_OS_LINUX
+    const Ended ended = run({});
+    QCOMPARE(ended.status, 2);
+    QVERIFY2(ended.errors.contains("--export"), qPrintable(ended.errors));
+#else
+    QSKIP("needs a system where a display can be missing");
+#endif
+}
+
+QTEST_GUILESS_MAIN(TestProgram)
+#include "test_program.moc"
