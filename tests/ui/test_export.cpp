@@ -176,9 +176,10 @@ private slots:
         needPoppler();
         Report report;
         report.title = "Rows";
-        ReportTable table{"Weights", {"What", "Share", "Why it is there"}, {false, true, false}, {}};
+        ReportTable table{
+            "Weights", {"What", "Size", "Share", "Tensors", "Why it is there", "Source"}, {false, true, true, true, false, false}, {}};
         for (int i = 0; i < 400; ++i)
-            table.rows.push_back({"row " + std::to_string(i), std::to_string(40 - i / 10) + ".0 %", "because"});
+            table.rows.push_back({"row " + std::to_string(i), "1 MiB", std::to_string(40 - i / 10) + ".0 %", "1", "because", "[1]"});
         report.sections.push_back({"A table far too long", {}, ReportChart::None, {table}, {}});
         report.sections.push_back({"How to reproduce", {}, ReportChart::None, {}, {"headroom-cli estimate plan.headroom.json"}});
         const QString file = m_folder.filePath("abridged.pdf");

@@ -61,7 +61,8 @@ MemoryBars::Slot MemoryBars::slotOf(std::size_t bar) const
     Slot slot;
     slot.width = slotWidth();
     slot.left = mParentPlot->axisRect()->left() + slot.width * double(bar - m_first);
-    const double room = slot.width - 12 - 2 * outlineGap;
+    // A ghost must stand nearer to its own bar than to the next one.
+    const double room = (m_hasBaseline ? slot.width * 0.84 : slot.width - 12) - 2 * outlineGap;
     if (m_hasBaseline) {
         slot.differenceWidth = QFontMetricsF(m_theme.font).horizontalAdvance(QLatin1String("+88.8 GiB")) + 18;
         if (room - slot.differenceWidth < em * 4.5)
@@ -231,7 +232,7 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
         painter->fillRect(free.adjusted(-outlineGap, 0, outlineGap, 0), blend(m_theme.background, m_theme.text, 0.035));
     }
     for (const Segment &part : parts) {
-        drawSegment(painter, part);
+        drawSegment(painter, part, bar.capacity ? pixel(*bar.capacity) : 0);
         m_shapes.push_back({part.kind, index, part.component, part.area});
     }
     if (bar.isOverLimit()) {
@@ -282,7 +283,7 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
     drawFooter(painter, bar, slot);
 }
 
-void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment) const
+void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment, double limit) const
 {
     QColor ground = m_theme.background;
     if (segment.kind == BarShape::Kind::Component) {
@@ -297,7 +298,10 @@ void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment) const
         if (segment.area.height() >= 3)
             painter->drawRect(segment.area.adjusted(0.5, 0.5, -0.5, -0.5));
     }
-    if (wantsLeader(segment))
+    // What is above the limit is hatched: the label stands in what is below.
+    Segment visible = segment;
+    visible.area.setTop(std::min(segment.area.bottom(), std::max(segment.area.top(), limit)));
+    if (wantsLeader(segment) || isThin(visible))
         return;
     const QFontMetricsF metrics(m_theme.font);
     const double room = segment.area.width() - 8;
@@ -312,12 +316,12 @@ void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment) const
     if (width > room)
         return;
     if (segment.kind != BarShape::Kind::Component)
-        painter->fillRect(QRectF(segment.area.center().x() - width / 2 - 4, segment.area.center().y() - metrics.height() / 2, width + 8,
+        painter->fillRect(QRectF(visible.area.center().x() - width / 2 - 4, visible.area.center().y() - metrics.height() / 2, width + 8,
                                  metrics.height()),
                           m_theme.background);
     painter->setFont(m_theme.font);
     painter->setPen(segment.kind == BarShape::Kind::Component ? textOver(ground) : m_theme.text);
-    painter->drawText(QRectF(segment.area.left(), segment.area.center().y() - metrics.height() / 2, segment.area.width(), metrics.height()),
+    painter->drawText(QRectF(visible.area.left(), visible.area.center().y() - metrics.height() / 2, visible.area.width(), metrics.height()),
                       Qt::AlignCenter, text);
 }
 
@@ -341,13 +345,13 @@ void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &pa
         centres.push_back(y);
         below = y;
     }
-    // What rose too high comes down together, but never below the axis.
+    // From the top down the same again: what would rise into the name pushes only those below it that it meets.
     const bool isBelowTitle = slot.leadersOnRight ? titleRight > slot.barLeft + slot.barWidth + leaderLine : true;
     const double top = (isBelowTitle ? titleBottom : mParentPlot->axisRect()->top()) + line / 2 + 1;
-    if (centres.back() < top) {
-        const double down = std::min(top - centres.back(), pixel({}) - line / 2 - centres.front());
-        for (double &y : centres)
-            y += std::max(0.0, down);
+    double above = top - line;
+    for (auto y = centres.rbegin(); y != centres.rend(); ++y) {
+        *y = std::max(*y, above + line);
+        above = *y;
     }
     painter->setFont(m_theme.small);
     const double direction = slot.leadersOnRight ? 1 : -1;

@@ -63,7 +63,8 @@ private:
     void measureLeaders();
 
     void drawBar(QCPPainter *painter, std::size_t index);
-    void drawSegment(QCPPainter *painter, const Segment &segment) const;
+    /// `limit`: the pixel of the GPU's capacity, above which the hatch lies.
+    void drawSegment(QCPPainter *painter, const Segment &segment, double limit) const;
     void drawLeaders(QCPPainter *painter, const std::vector<Segment> &segments, const Slot &slot, double titleRight,
                      double titleBottom) const;
     void drawGhost(QCPPainter *painter, std::size_t index, const Slot &slot, double titleBottom);

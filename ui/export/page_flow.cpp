@@ -177,12 +177,12 @@ void PageFlow::title(const QString &text, const QString &subtitle)
     m_y += below->boundingRect().height() / m_units + 4;
 }
 
-void PageFlow::heading(const QString &text)
+void PageFlow::heading(const QString &text, double room)
 {
     const auto layout = layOutText(text, font(13, true), contentWidth(), Qt::AlignLeft);
     const double height = layout->boundingRect().height() / m_units;
     m_y += m_y > margin ? 11 : 0;
-    ensure(height + 70); // a heading alone at the foot of a page helps nobody
+    ensure(height + room); // a heading alone at the foot of a page helps nobody
     if (m_painter)
         m_painter->painter().setPen(ink);
     drawText(*layout, margin, m_y);

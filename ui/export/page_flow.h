@@ -32,7 +32,8 @@ public:
     void setFooter(const QString &text, int pages);
 
     void title(const QString &text, const QString &subtitle);
-    void heading(const QString &text);
+    /// Begins a page where less than `room` is left for what belongs to the heading.
+    void heading(const QString &text, double room);
     void paragraph(const QString &text);
     /// Neighbours with the same headings become one table with their titles between the rows; neighbours that are narrow
     /// enough stand side by side.

@@ -17,7 +17,9 @@
 namespace headroom {
 namespace {
 
-constexpr double unitsPerPoint = 20;   ///< fine enough that letters stand where the font wants them
+constexpr double unitsPerPoint = 20; ///< fine enough that letters stand where the font wants them
+constexpr double leastBars = 165;    ///< points of height in which a chart can be read
+constexpr double leastTimeline = 132;
 constexpr int writerResolution = 1200; ///< dots an inch
 
 /// How much of a report is printed: rows from this share on (where a table has shares), rows of a table, paragraphs of a
@@ -55,9 +57,13 @@ std::size_t depthOf(const std::vector<std::string> &row)
     return std::size_t(depth);
 }
 
-/// The column of shares ("12.3 %" of allocated), by which rows are chosen; none: the heading's count.
+/// The column of shares ("12.3 %" of allocated), by which rows are chosen; none: the heading's count. Small tables are
+/// summaries, which stay whole.
 std::size_t shareColumn(const ReportTable &table)
 {
+    constexpr std::size_t columnsOfSummary = 5;
+    if (table.headings.size() <= columnsOfSummary)
+        return table.headings.size();
     return std::size_t(std::find(table.headings.begin(), table.headings.end(), "Share") - table.headings.begin());
 }
 
@@ -137,7 +143,9 @@ void compose(PageFlow &flow, const Report &report, const ReportCharts &charts, c
     flow.title(QString::fromStdString(report.title), QString::fromStdString(report.subtitle));
     const bool isAbridged = isShortened(report, limits);
     for (const ReportSection &section : report.sections) {
-        flow.heading(QString::fromStdString(section.heading));
+        const bool hasTimeline = section.chart == ReportChart::Timeline && charts.timeline;
+        const bool hasBars = section.chart == ReportChart::MemoryBars && !charts.memoryBars.empty();
+        flow.heading(QString::fromStdString(section.heading), hasBars ? leastBars + 75 : hasTimeline ? leastTimeline + 50 : 70);
         std::size_t written = 0;
         for (const std::string &paragraph : section.paragraphs) {
             if (++written > limits.paragraphs) {
@@ -146,12 +154,12 @@ void compose(PageFlow &flow, const Report &report, const ReportCharts &charts, c
             }
             flow.paragraph(QString::fromStdString(paragraph));
         }
-        if (section.chart == ReportChart::MemoryBars) {
+        if (hasBars) {
             for (ChartWidget *chart : charts.memoryBars)
-                flow.chart(*chart, charts.memoryBars.size() > 1 ? 190 : 225, 165);
+                flow.chart(*chart, charts.memoryBars.size() > 1 ? 190 : 225, leastBars);
         }
-        if (section.chart == ReportChart::Timeline && charts.timeline)
-            flow.chart(*charts.timeline, 185, 145);
+        if (hasTimeline)
+            flow.chart(*charts.timeline, 185, leastTimeline);
         std::vector<ReportTable> tables;
         for (const ReportTable &table : section.tables)
             tables.push_back(shortened(table, limits));
