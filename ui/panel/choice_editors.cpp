@@ -4,6 +4,7 @@
 
 #include "ui/panel/stop_slider.h"
 
+#include <QAbstractItemView>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QSignalBlocker>

@@ -58,7 +58,7 @@ FieldRow::FieldRow(const Field &field, QWidget *parent)
     m_label->setWordWrap(true);
     auto *grid = new QGridLayout(this);
     grid->setContentsMargins(0, 1, 0, 1);
-    grid->setHorizontalSpacing(5);
+    grid->setHorizontalSpacing(4);
     grid->setVerticalSpacing(0);
     grid->setColumnStretch(0, 1);
     // The columns are the same in all rows, with a slider or without: the eye finds dots and boxes in line.

@@ -34,7 +34,7 @@ FoldSection::FoldSection(const QString &name, const QString &title, QWidget *par
     , m_name(name)
     , m_heading(foldButton(this))
     , m_body(new QWidget(this))
-    , m_rows(rowsOf(m_body, 6))
+    , m_rows(rowsOf(m_body, 4))
     , m_more(foldButton(m_body))
     , m_moreBody(new QWidget(m_body))
     , m_moreRows(rowsOf(m_moreBody, 0))

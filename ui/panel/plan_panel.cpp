@@ -79,7 +79,7 @@ PlanPanel::PlanPanel(PlanDocument &document, DisplaySettings *display, QWidget *
 
     auto *form = new QWidget(this);
     auto *layout = new QVBoxLayout(form);
-    layout->setContentsMargins(8, 4, 8, 8);
+    layout->setContentsMargins(6, 4, 6, 8);
     layout->setSpacing(2);
     for (const SectionStyle &style : sectionStyles) {
         auto *section = new FoldSection(QLatin1String(style.name), tr(style.title), form);

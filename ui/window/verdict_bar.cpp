@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-constexpr int visibleNotes = 5;
+constexpr int mostLinesOfNotes = 8;
 
 QString iconOf(Verdict verdict)
 {
@@ -98,7 +98,10 @@ VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
     grid->addWidget(m_details, 1, 1);
     grid->addWidget(m_notes, 2, 0, 1, 3);
 
-    connect(m_notesButton, &QToolButton::toggled, m_notes, &QWidget::setVisible);
+    connect(m_notesButton, &QToolButton::toggled, this, [this](bool shown) {
+        m_notes->setVisible(shown);
+        fitNotes();
+    });
     const auto jump = [this](const QListWidgetItem *item) {
         if (const QString where = item->data(Qt::UserRole).toString(); !where.isEmpty())
             emit jumpRequested(where);
@@ -216,8 +219,22 @@ void VerdictBar::fillNotes()
     m_notesButton->setIcon(themedIcon(!m_issues.empty() ? QStringLiteral("warning") : QStringLiteral("information"), palette()));
     m_notesButton->setVisible(count > 0);
     m_notes->setVisible(count > 0 && m_notesButton->isChecked());
-    const int rows = std::min(count, visibleNotes);
-    m_notes->setFixedHeight(rows * (m_notes->sizeHintForRow(0) + 2) + 2 * m_notes->frameWidth() + 2);
+    fitNotes();
+}
+
+void VerdictBar::fitNotes()
+{
+    // As high as the notes with their text wrapped, but never so high that the charts have no room.
+    int height = 2 * m_notes->frameWidth() + 2;
+    for (int row = 0; row < m_notes->count(); ++row)
+        height += m_notes->sizeHintForRow(row);
+    m_notes->setFixedHeight(std::min(height, mostLinesOfNotes * m_notes->fontMetrics().lineSpacing()));
+}
+
+void VerdictBar::resizeEvent(QResizeEvent *event)
+{
+    QWidget::resizeEvent(event);
+    fitNotes();
 }
 
 void VerdictBar::changeEvent(QEvent *event)

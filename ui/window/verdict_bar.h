@@ -43,6 +43,7 @@ signals:
 
 protected:
     void changeEvent(QEvent *event) override;
+    void resizeEvent(QResizeEvent *event) override;
 
 private:
     void refresh();
@@ -53,6 +54,7 @@ private:
         bool operator==(const Entry &) const = default;
     };
     void fillNotes();
+    void fitNotes();
     void showHeadline(const QString &icon, bool warn, const QString &text);
     QString peakText() const;
 
