@@ -50,6 +50,13 @@ void describe(BreakdownRow &row, const StorageRecord &storage)
         row.dtype.clear();
 }
 
+/// "MLP: matrix", or the label alone where it says enough.
+std::string fullLabel(const TensorRule &rule, Component component)
+{
+    const bool ofModel = component == Component::Weights || component == Component::Gradients;
+    return ofModel ? std::string(rule.group) + ": " + rule.label : std::string(rule.label);
+}
+
 } // namespace
 
 std::vector<BreakdownRow> Estimate::breakdown(Step step) const
@@ -103,11 +110,12 @@ std::vector<AliveTensor> Estimate::alive(Step step, std::optional<std::uint32_t>
         const StorageRecord &storage = record->trace().storages[id];
         const TensorRule rule = ruleFor(storage, record->component(id));
         std::string shape = toString(storage.shape);
-        const std::string key = std::string(rule.label) + '\n' + shape + '\n' + std::string(name(storage.dtype)) + '\n' +
+        const std::string key = fullLabel(rule, record->component(id)) + '\n' + shape + '\n' + std::string(name(storage.dtype)) + '\n' +
                                 std::string(name(record->component(id)));
         const auto [found, isNew] = rows.try_emplace(key, out.size());
         if (isNew) {
-            out.push_back({rule.label, record->component(id), record->bytes(id), std::move(shape), std::string(name(storage.dtype)), 1});
+            out.push_back({fullLabel(rule, record->component(id)), record->component(id), record->bytes(id), std::move(shape),
+                           std::string(name(storage.dtype)), 1});
         } else {
             out[found->second].bytes += record->bytes(id);
             ++out[found->second].count;
