@@ -1,0 +1,330 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/core/plan_spread.h"
+
+#include "core/plan/fields.h"
+
+#include <QtTest>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+using namespace headroom;
+using planspread::estimated;
+using planspread::NamedPlan;
+using planspread::set;
+using planspread::smallPlan;
+
+namespace {
+
+void checkPeak(const Peak &peak, const Estimate &e)
+{
+    QCOMPARE(peak.components.total(), peak.allocated);
+    for (const Component c : allComponents)
+        QVERIFY(peak.components[c] >= Bytes{0});
+    QVERIFY(peak.allocated <= peak.reserved);
+    QVERIFY(peak.reserved <= peak.device);
+    QCOMPARE(peak.components[Component::Weights], e.steady.weights);
+}
+
+Bytes highest(const std::array<PhasePeak, phaseCount> &phases)
+{
+    Bytes out;
+    for (const PhasePeak &p : phases)
+        if (p.phase != Phase::Load && p.phase != Phase::Idle)
+            out = std::max(out, p.allocated);
+    return out;
+}
+
+} // namespace
+
+/// What holds for every estimate, whatever the plan.
+class TestEstimate : public QObject
+{
+    Q_OBJECT
+
+private:
+    std::vector<NamedPlan> m_plans;
+
+private slots:
+    void initTestCase() { m_plans = planspread::spread(); }
+
+    // -- sums and orders
+
+    void figuresAgreeWithEachOther_data()
+    {
+        QTest::addColumn<int>("index");
+        for (std::size_t i = 0; i < m_plans.size(); ++i)
+            QTest::newRow(m_plans[i].name) << static_cast<int>(i);
+    }
+    void figuresAgreeWithEachOther()
+    {
+        QFETCH(const int, index);
+        const TrainingPlan &plan = m_plans[static_cast<std::size_t>(index)].plan;
+        const auto e = estimated(plan);
+        checkPeak(e->peak, *e);
+        checkPeak(e->firstStep, *e);
+        // Between two steps: what is named, and the batch's ids and labels (and the workspaces that cuBLAS keeps).
+        QVERIFY(e->steady.weights + e->steady.gradients + e->steady.optimizer +
+                    Bytes{2 * 8 * plan.batch.microBatch * plan.batch.sequenceLength} <=
+                e->steady.allocated);
+        QVERIFY(e->steady.allocated <= e->peak.allocated);
+        QVERIFY(e->savedActivations <= e->peak.allocated);
+        // Phases: the peak is the highest of them, and lies where it is said to.
+        for (std::size_t p = 0; p < phaseCount; ++p) {
+            QCOMPARE(static_cast<std::size_t>(e->phases[p].phase), p);
+            QVERIFY(e->phases[p].allocated <= e->phases[p].reserved);
+            QVERIFY(e->phases[p].reserved <= std::max(e->peak.reserved, e->firstStep.reserved));
+        }
+        QCOMPARE(highest(e->phases), e->peak.allocated);
+        QCOMPARE(highest(e->firstPhases), e->firstStep.allocated);
+        QCOMPARE(e->phases[static_cast<std::size_t>(e->peak.phase)].allocated, e->peak.allocated);
+        QCOMPARE(e->firstPhases[static_cast<std::size_t>(e->firstStep.phase)].allocated, e->firstStep.allocated);
+        QCOMPARE(e->phases[static_cast<std::size_t>(Phase::Idle)].allocated, e->steady.allocated);
+        // What is trained has gradients, what is not has none.
+        QVERIFY(e->parametersTrainable <= e->parametersTotal);
+        QCOMPARE(e->parametersTrainable == e->parametersTotal, plan.method.kind == MethodKind::Full);
+        QCOMPARE(e->steady.gradients > Bytes{0}, plan.loop.zeroGrad == ZeroGrad::Zeros);
+        QCOMPARE(e->steady.optimizer > Bytes{0}, plan.optimizer.kind != OptimizerKind::Sgd);
+    }
+
+    // -- monotone
+
+    void moreNeedsMore_data()
+    {
+        QTest::addColumn<QByteArray>("field");
+        QTest::addColumn<QList<QByteArray>>("values");
+        QTest::addColumn<QByteArray>("method");
+        for (const char *method : {"full", "lora"}) {
+            QTest::addRow("micro-batch, %s", method)
+                << QByteArray("batch.micro_batch") << QList<QByteArray>{"1", "2", "3", "5", "8", "16"} << QByteArray(method);
+            QTest::addRow("sequence length, %s", method)
+                << QByteArray("batch.sequence_length") << QList<QByteArray>{"1", "64", "100", "512", "1024", "4096"} << QByteArray(method);
+        }
+        QTest::newRow("rank") << QByteArray("method.rank") << QList<QByteArray>{"1", "2", "8", "16", "64", "100"} << QByteArray("lora");
+    }
+    void moreNeedsMore()
+    {
+        QFETCH(const QByteArray, field);
+        QFETCH(const QList<QByteArray>, values);
+        QFETCH(const QByteArray, method);
+        for (const char *checkpointing : {"none", "full"}) {
+            for (const char *attention : {"sdpa", "eager"}) {
+                std::shared_ptr<const Estimate> before;
+                for (const QByteArray &value : values) {
+                    TrainingPlan plan = smallPlan("qwen3");
+                    // Storages, not blocks: what a block keeps unsplit depends on what lay there before, larger or smaller.
+                    set(plan, "runtime.allocator", "rounded");
+                    set(plan, "method.kind", method.toStdString());
+                    set(plan, "checkpointing", checkpointing);
+                    set(plan, "attention", attention);
+                    set(plan, field.toStdString(), value.toStdString());
+                    const auto now = estimated(plan);
+                    if (before) {
+                        QVERIFY2(now->peak.allocated >= before->peak.allocated, value);
+                        QVERIFY2(now->firstStep.allocated >= before->firstStep.allocated, value);
+                        QVERIFY2(now->savedActivations >= before->savedActivations, value);
+                        QVERIFY2(now->steady.allocated >= before->steady.allocated, value);
+                    }
+                    before = now;
+                }
+            }
+        }
+    }
+
+    void moreLayersNeedMore()
+    {
+        for (const char *method : {"full", "lora"}) {
+            std::shared_ptr<const Estimate> before;
+            for (const int layers : {1, 2, 3, 7, 20}) {
+                TrainingPlan plan = smallPlan();
+                std::string config = plan.model.config;
+                config.replace(config.find("\"num_hidden_layers\": 3"), 22, fmt::format("\"num_hidden_layers\": {}", layers));
+                plan.model.config = config;
+                set(plan, "method.kind", method);
+                const auto now = estimated(plan);
+                QCOMPARE(now->model.layers, std::int64_t{layers});
+                if (before) {
+                    QVERIFY(now->peak.allocated > before->peak.allocated);
+                    QVERIFY(now->savedActivations > before->savedActivations);
+                    QVERIFY(now->steady.weights > before->steady.weights);
+                }
+                before = now;
+            }
+        }
+    }
+
+    void checkpointingKeepsLess()
+    {
+        for (const NamedPlan &named : m_plans) {
+            if (named.plan.checkpointing != Checkpointing::None)
+                continue;
+            TrainingPlan plan = named.plan;
+            const auto plain = estimated(plan);
+            set(plan, "checkpointing", "full");
+            QVERIFY2(estimated(plan)->savedActivations <= plain->savedActivations, named.name);
+        }
+    }
+
+    // -- what is frozen
+
+    /// A frozen base has neither gradients nor state: what is trained decides both.
+    void frozenBaseHasNeitherGradientsNorState()
+    {
+        TrainingPlan plan = smallPlan();
+        plan.runtime.allocator = AllocatorKind::Rounded;
+        set(plan, "method.kind", "lora");
+        set(plan, "loop.zero_grad", "zeros");
+        const auto e = estimated(plan);
+        const auto blocks = [](std::int64_t bytes) { return roundUp(bytes, 512); };
+        // Seven Linears of three layers: A is [16, in], B [out, 16], fp32.
+        std::int64_t adapters = 0, tensors = 0;
+        for (const auto &[in, out] : {std::pair{256, 256}, {256, 128}, {256, 128}, {256, 256}, {256, 704}, {256, 704}, {704, 256}}) {
+            adapters += 3 * (blocks(4 * 16 * in) + blocks(4 * 16 * out));
+            tensors += 3 * 2;
+        }
+        QCOMPARE(e->steady.gradients.value, adapters);
+        QCOMPARE(e->steady.optimizer.value, 2 * adapters + tensors * 512);
+        set(plan, "method.targets", R"(["q_proj"])");
+        const auto less = estimated(plan);
+        QCOMPARE(less->steady.gradients.value, 3 * (blocks(4 * 16 * 256) + blocks(4 * 16 * 256)));
+        QVERIFY(less->savedActivations < e->savedActivations);
+    }
+
+    // -- refused
+
+    void refusalsNamePlaceCauseAndMending_data()
+    {
+        QTest::addColumn<QByteArray>("path");
+        QTest::addColumn<QByteArray>("value");
+        QTest::newRow("compile") << QByteArray("compile") << QByteArray("true");
+        QTest::newRow("pipeline") << QByteArray("parallel.pipeline") << QByteArray("2");
+        QTest::newRow("tensor") << QByteArray("parallel.tensor") << QByteArray("2");
+        QTest::newRow("chunked loss") << QByteArray("loss") << QByteArray("chunked");
+        QTest::newRow("gradients") << QByteArray("precision.gradients") << QByteArray("float32");
+        QTest::newRow("adafactor") << QByteArray("optimizer.kind") << QByteArray("adafactor");
+    }
+    void refusalsNamePlaceCauseAndMending()
+    {
+        QFETCH(const QByteArray, path);
+        QFETCH(const QByteArray, value);
+        TrainingPlan plan = smallPlan();
+        set(plan, path.toStdString(), value.toStdString());
+        if (path.startsWith("parallel")) {
+            set(plan, "parallel.engine", "megatron");
+            set(plan, "stack", "megatron");
+        }
+        const auto result = estimate(plan);
+        QVERIFY(!result.ok());
+        QVERIFY(!result.issue().where.empty());
+        QVERIFY(!result.issue().what.empty());
+        QVERIFY(!result.issue().hint.empty());
+        if (!path.startsWith("parallel"))
+            QCOMPARE(result.issue().where, path.toStdString());
+    }
+
+    void targetsThatMatchNothingAreRefused()
+    {
+        TrainingPlan plan = smallPlan();
+        set(plan, "method.kind", "lora");
+        set(plan, "method.targets", R"(["c_attn"])");
+        QCOMPARE(estimate(plan).issue().where, std::string("method.targets"));
+        set(plan, "method.targets", R"(["q_proj"])");
+        set(plan, "method.modules_to_save", R"(["score"])");
+        QCOMPARE(estimate(plan).issue().where, std::string("method.modules_to_save"));
+    }
+
+    void unknownModelsAreRefused()
+    {
+        TrainingPlan plan;
+        plan.model.preset = "nobody/nothing";
+        QCOMPARE(estimate(plan).issue().where, std::string("model.preset"));
+        plan.model = {{}, {}, "no/such/config.json"};
+        QCOMPARE(estimate(plan).issue().where, std::string("model.config_path"));
+    }
+
+    /// A model or batch beyond 64 bits is an error, neither an overflow nor a crash.
+    void absurdSizesAreAnIssue()
+    {
+        const std::string huge =
+            R"({"model_type": "llama", "hidden_size": 1048576, "intermediate_size": 1048576, "num_hidden_layers": 2, "num_attention_heads": 1048576,
+            "num_key_value_heads": 1048576, "head_dim": 1048576, "vocab_size": 1048576})";
+        TrainingPlan plan = smallPlan();
+        plan.model.config = huge;
+        auto result = estimate(plan);
+        if (result.ok()) { // the reader lets these sizes through: then the batch does the rest
+            plan.batch.microBatch = 65536;
+            plan.batch.sequenceLength = 16'777'216;
+            result = estimate(plan);
+        }
+        QVERIFY(!result.ok());
+        QVERIFY(!result.issue().what.empty() && !result.issue().hint.empty());
+
+        TrainingPlan batch = smallPlan();
+        set(batch, "attention", "eager");
+        batch.batch.microBatch = static_cast<std::int64_t>(findField("batch.micro_batch")->maximum);
+        batch.batch.sequenceLength = static_cast<std::int64_t>(findField("batch.sequence_length")->maximum);
+        const auto tooLong = estimate(batch);
+        QVERIFY(!tooLong.ok());
+        QVERIFY(tooLong.issue().what.find("64 bits") != std::string::npos);
+        QVERIFY(!tooLong.issue().hint.empty());
+    }
+
+    // -- threads
+
+    void cancelledEstimatesSaySo()
+    {
+        std::stop_source source;
+        source.request_stop();
+        const auto result = estimate(smallPlan(), source.get_token());
+        QVERIFY(!result.ok());
+        QCOMPARE(result.issue().what, std::string("cancelled"));
+    }
+
+    /// No global state: estimates in several threads are those of one.
+    void estimatesRunInParallel()
+    {
+        std::vector<TrainingPlan> plans;
+        for (std::size_t i = 0; i < m_plans.size(); i += 7)
+            plans.push_back(m_plans[i].plan);
+        std::vector<std::string> alone, together[2];
+        for (const TrainingPlan &plan : plans)
+            alone.push_back(writeEstimate(*estimated(plan)));
+        {
+            std::vector<std::jthread> threads;
+            for (std::vector<std::string> &out : together)
+                threads.emplace_back([&out, &plans] {
+                    for (const TrainingPlan &plan : plans)
+                        out.push_back(writeEstimate(**estimate(plan)));
+                });
+        }
+        QVERIFY(together[0] == alone);
+        QVERIFY(together[1] == alone);
+    }
+
+    /// The views of one estimate may be asked for from several threads.
+    void viewsAreSafeFromAnyThread()
+    {
+        const auto e = estimated(smallPlan());
+        const std::size_t rows = e->breakdown(Estimate::Step::Steady).size(),
+                          samples = e->timeline(Estimate::Step::Steady, 100).samples.size();
+        std::vector<int> good(2, 0);
+        {
+            std::vector<std::jthread> threads;
+            for (int &ok : good)
+                threads.emplace_back([&ok, &e, rows, samples] {
+                    for (int i = 0; i < 20; ++i)
+                        ok += e->breakdown(Estimate::Step::Steady).size() == rows &&
+                                      e->timeline(Estimate::Step::Steady, 100).samples.size() == samples
+                                  ? 1
+                                  : 0;
+                });
+        }
+        QCOMPARE(good, std::vector<int>({20, 20}));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestEstimate)
+#include "test_estimate.moc"
