@@ -100,6 +100,8 @@ VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
 
     connect(m_notesButton, &QToolButton::toggled, this, [this](bool shown) {
         m_notes->setVisible(shown);
+        // Text wraps by the list's width, which it gets from the layout.
+        layout()->activate();
         fitNotes();
     });
     const auto jump = [this](const QListWidgetItem *item) {
@@ -225,9 +227,10 @@ void VerdictBar::fillNotes()
 void VerdictBar::fitNotes()
 {
     // As high as the notes with their text wrapped, but never so high that the charts have no room.
+    m_notes->doItemsLayout();
     int height = 2 * m_notes->frameWidth() + 2;
     for (int row = 0; row < m_notes->count(); ++row)
-        height += m_notes->sizeHintForRow(row);
+        height += m_notes->visualItemRect(m_notes->item(row)).height();
     m_notes->setFixedHeight(std::min(height, mostLinesOfNotes * m_notes->fontMetrics().lineSpacing()));
 }
 
