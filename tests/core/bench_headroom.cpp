@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// bench_headroom [runs]: time and heap allocations of whole estimates, both steps and allocator included.
+// Figures to look at, nothing is asserted. Build it in Release.
+#include "tests/core/bench_statistics.h"
+
+#include "core/estimate/outside.h"
+#include "core/estimate/step_record.h"
+#include "core/plan/plan_json.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+// Every heap allocation of this program is counted.
+std::size_t allocations = 0;
+std::size_t allocatedBytes = 0;
+
+void *counted(std::size_t size, std::size_t alignment)
+{
+    ++allocations;
+    allocatedBytes += size;
+    const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+    void *memory = alignment > alignof(std::max_align_t) ? std::aligned_alloc(alignment, rounded) : std::malloc(rounded);
+    if (!memory)
+        throw std::bad_alloc();
+    return memory;
+}
+
+} // namespace
+
+void *operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
+void *operator new[](std::size_t size) { return counted(size, alignof(std::max_align_t)); }
+void *operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void *operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace {
+
+using namespace headroom;
+using bench::median;
+using bench::quantile;
+
+struct Case {
+    const char *name;
+    const char *plan;
+};
+
+constexpr Case cases[] = {
+    {"Llama-3.1-8B, full", R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-8B"}})"},
+    {"Llama-3.1-8B, LoRA, autocast",
+     R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-8B"}, "method": {"kind": "lora"}, "precision": {"autocast": "bfloat16"}})"},
+    {"Llama-3.1-8B, full, checkpointing",
+     R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-8B"}, "checkpointing": "full"})"},
+    {"Llama-3.1-70B, full", R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-70B"}})"},
+    {"Llama-3.1-405B, full, checkpointing",
+     R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-405B"}, "checkpointing": "full"})"},
+};
+
+bool report(const Case &one, int runs)
+{
+    const Result<TrainingPlan> plan = readPlan(one.plan);
+    const auto first = plan ? estimate(*plan) : plan.issue();
+    if (!first) {
+        fmt::print(stderr, "bench_headroom: {}: {}\n", one.name, toString(first.issue()));
+        return false;
+    }
+    const std::size_t allocationsBefore = allocations, bytesBefore = allocatedBytes;
+    const auto again = estimate(*plan);
+    const std::size_t count = allocations - allocationsBefore, bytes = allocatedBytes - bytesBefore;
+
+    const std::vector<double> whole = bench::measure<bench::ProcessorStopwatch>(runs, [&] { return estimate(*plan).ok(); });
+    const double events = static_cast<double>((*first)->record->trace().events.size());
+
+    // The stages by themselves, as estimate() runs them.
+    const ModelConfig &model = (*first)->model;
+    const std::int64_t workspace = cublasWorkspaceBytes(*plan, nullptr);
+    const std::vector<double> engine =
+        bench::measure<bench::ProcessorStopwatch>(runs, [&] { return training::run(*plan, model, 3, workspace).steps; });
+    training::TrainingRun run = training::run(*plan, model, 3, workspace);
+    const std::vector<double> allocator =
+        bench::measure<bench::ProcessorStopwatch>(runs, [&] { return replay(run.trace, {}, workspace).reserved.size(); });
+    const std::vector<double> json = bench::measure<bench::ProcessorStopwatch>(runs, [&] { return writeEstimate(**first).size(); });
+    const double rest = median(whole) - median(engine) - median(allocator);
+
+    fmt::print("{:36} {:8.2f} {:8.2f} {:9.0f} {:8.1f} {:10} {:8.1f}   {:7.2f} {:9.2f} {:9.2f} {:7.2f}\n", one.name, median(whole),
+               quantile(whole, 0.95), events, 1e6 * median(whole) / events, count, static_cast<double>(bytes) / 1e6, median(engine),
+               median(allocator), rest, median(json));
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char *argv[])
+{
+    const int runs = argc > 1 ? std::atoi(argv[1]) : 50;
+    if (runs < 1) {
+        fmt::print(stderr, "bench_headroom: {} is no number of runs (bench_headroom [runs])\n", argv[1]);
+        return 2;
+    }
+    fmt::print("One estimate: loading and three steps, two of them executed; {} runs. Milliseconds of processor time, on one core.\n\n",
+               runs);
+    fmt::print("{:36} {:>8} {:>8} {:>9} {:>8} {:>10} {:>8}   {:>7} {:>9} {:>9} {:>7}\n", "", "median", "p95", "events", "ns/event",
+               "heap calls", "heap MB", "engine", "allocator", "summary", "JSON");
+    bool all = true;
+    for (const Case &one : cases)
+        all = report(one, runs) && all;
+    return all ? 0 : 1;
+}
