@@ -17,6 +17,15 @@ Tensor scalarLoss(const Tensor &x)
     return nllLoss(logSoftmax(x), tape.empty({x.size(0)}, DType::Int64));
 }
 
+/// Allocations of copies that AccumulateGrad makes of a gradient it may not keep.
+int copies(const QStringList &events, qint64 bytes)
+{
+    int count = 0;
+    for (const char *op : {"aten.clone.default", "aten.new_empty_strided.default"})
+        count += static_cast<int>(events.count(QStringLiteral("+%1 %2").arg(bytes).arg(QLatin1String(op))));
+    return count;
+}
+
 /// backward() from `root`, as operators and bytes in order.
 QStringList backwardEvents(Tape &tape, const Tensor &root)
 {
@@ -216,7 +225,7 @@ private slots:
         const Tensor x = leaf(tape, {4, 8}, false), w = leaf(tape, {16, 8}, true);
         const std::size_t from = now(tape);
         tape.backward(linear(x, w));
-        QVERIFY(birthsSince(tape, from).filter("clone").isEmpty());
+        QCOMPARE(copies(birthsSince(tape, from), 512), 0);
         QVERIFY(Tensor(w->grad).strides() == w.strides());
         QVERIFY(tape.trace().storages[w->grad->storage].role == Role::Gradient);
         QCOMPARE(tape.trace().storages[w->grad->storage].op, "aten.mm.default");
@@ -228,7 +237,7 @@ private slots:
         Tape tape;
         const Tensor a = leaf(tape, {8}, true), b = leaf(tape, {8}, true);
         const QStringList events = backwardEvents(tape, neg(add(a, b)));
-        QCOMPARE(events.filter("+32 aten.clone.default").size(), 1);
+        QCOMPARE(copies(events, 32), 1);
         QVERIFY(a->grad != nullptr && b->grad != nullptr && a->grad->storage != b->grad->storage);
         QCOMPARE(liveBytes(tape), std::int64_t{4 * 32});
     }
@@ -238,8 +247,10 @@ private slots:
     {
         Tape tape;
         const Tensor a = leaf(tape, {8}, true);
-        QCOMPARE(backwardEvents(tape, addNumber(a)),
-                 QStringList({"+32 " + QString(fresh), "+32 aten.clone.default", "-32 " + QString(fresh)}));
+        const QStringList events = backwardEvents(tape, addNumber(a));
+        QCOMPARE(events.size(), 3);
+        QCOMPARE(copies(events, 32), 1);
+        QCOMPARE(events.back(), "-32 " + QString(fresh));
     }
 
     /// A gradient in another layout than its parameter's is cloned into the parameter's.
@@ -249,7 +260,7 @@ private slots:
         const Tensor w = leaf(tape, {4, 8}, true);
         Tensor flipped = neg(clone(transposed2d(w), {4, 1}));
         const QStringList events = backwardEvents(tape, flipped);
-        QCOMPARE(events.filter("+128 aten.clone.default").size(), 1);
+        QCOMPARE(copies(events, 128), 1);
         QVERIFY(Tensor(w->grad).strides() == w.strides());
     }
 
