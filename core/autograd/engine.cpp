@@ -55,6 +55,7 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
 
     if (node->variable) { // AccumulateGrad
         TensorImpl *leaf = node->variable;
+        ParameterScope scope(*this, Tensor(leaf));
         if (leaf->grad) {
             gradient.reset(); // added into .grad in place
         } else {

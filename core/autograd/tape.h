@@ -145,6 +145,15 @@ public:
         std::int16_t m_layer;
     };
     TracePhase phase() const { return m_phase; }
+    /// Files what follows under the module and layer of a parameter.
+    class ParameterScope : public Scope
+    {
+    public:
+        ParameterScope(Tape &tape, const Tensor &parameter)
+            : Scope(tape, parameter->storage == noStorage ? tape.m_module : tape.m_trace.storages[parameter->storage].module,
+                    parameter->storage == noStorage ? tape.m_layer : tape.m_trace.storages[parameter->storage].layer)
+        {}
+    };
     void mark(TracePhase phase, int step, int microBatch);
     void mark(TracePhase phase); ///< within the same step and micro-batch
     /// Within its scope allocations go to this CUDA stream's pool: torch.cuda.stream().
@@ -167,8 +176,6 @@ public:
     };
 
     const Trace &trace() const { return m_trace; }
-    /// The trace so far, to append to what was recorded; between two steps only.
-    Trace &recorded() { return m_trace; }
     Trace takeTrace() { return std::move(m_trace); }
 
     // -- used by Tensor and the engine

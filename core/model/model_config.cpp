@@ -13,6 +13,9 @@
 #include <array>
 #include <cmath>
 
+#include <algorithm>
+#include <functional>
+
 #include <fmt/format.h>
 
 namespace headroom {
@@ -409,6 +412,11 @@ Result<ModelConfig> readModelConfig(std::string_view json, std::string_view wher
     if (!parsed)
         return parsed.issue();
     return readModelConfig(*parsed, where);
+}
+
+bool ModelConfig::uniformLayers() const
+{
+    return std::adjacent_find(slidingLayers.begin(), slidingLayers.end(), std::not_equal_to<>()) == slidingLayers.end();
 }
 
 } // namespace headroom

@@ -15,25 +15,28 @@ namespace headroom {
 /// A decoder's architecture as its Hugging Face config.json states it, defaults of the class filled in
 /// (transformers 5.24, `configuration_*.py`). All counts are elements, not bytes.
 struct ModelConfig {
-    std::string modelType;                  ///< "llama", "mistral", "qwen2", "qwen3"
-    std::int64_t hiddenSize = 0;            ///< h
-    std::int64_t layers = 0;                ///< L, num_hidden_layers
-    std::int64_t heads = 0;                 ///< H, num_attention_heads
-    std::int64_t keyValueHeads = 0;         ///< Hk, num_key_value_heads
-    std::int64_t headDim = 0;               ///< D
-    std::int64_t intermediateSize = 0;      ///< I
-    std::int64_t vocabSize = 0;             ///< V
-    std::int64_t maxPositions = 0;          ///< max_position_embeddings; 0: unknown
-    bool tiedEmbeddings = false;            ///< lm_head.weight is embed_tokens.weight
-    bool queryKeyValueBias = false;         ///< biases on q_proj, k_proj, v_proj (qwen2: always; llama, qwen3: attention_bias)
-    bool outputBias = false;                ///< bias on o_proj (llama, qwen3: attention_bias; qwen2, mistral: never)
-    bool mlpBias = false;                   ///< biases on gate_proj, up_proj, down_proj (llama: mlp_bias)
-    bool queryKeyNorm = false;              ///< RMSNorm over head_dim on q and k (qwen3)
+    std::string modelType;                     ///< "llama", "mistral", "qwen2", "qwen3"
+    std::int64_t hiddenSize = 0;               ///< h
+    std::int64_t layers = 0;                   ///< L, num_hidden_layers
+    std::int64_t heads = 0;                    ///< H, num_attention_heads
+    std::int64_t keyValueHeads = 0;            ///< Hk, num_key_value_heads
+    std::int64_t headDim = 0;                  ///< D
+    std::int64_t intermediateSize = 0;         ///< I
+    std::int64_t vocabSize = 0;                ///< V
+    std::int64_t maxPositions = 0;             ///< max_position_embeddings; 0: unknown
+    bool tiedEmbeddings = false;               ///< lm_head.weight is embed_tokens.weight
+    bool queryKeyValueBias = false;            ///< biases on q_proj, k_proj, v_proj (qwen2: always; llama, qwen3: attention_bias)
+    bool outputBias = false;                   ///< bias on o_proj (llama, qwen3: attention_bias; qwen2, mistral: never)
+    bool mlpBias = false;                      ///< biases on gate_proj, up_proj, down_proj (llama: mlp_bias)
+    bool queryKeyNorm = false;                 ///< RMSNorm over head_dim on q and k (qwen3)
     std::optional<std::int64_t> slidingWindow; ///< tokens; nullopt: none, or switched off by use_sliding_window
-    std::vector<bool> slidingLayers;        ///< per layer: attends within the window only; empty: none does
-    double attentionDropout = 0.0;          ///< attention_dropout
-    std::string ropeType = "default";       ///< rope_parameters / rope_scaling "rope_type": default | linear | dynamic | yarn | longrope | llama3
-    std::string hiddenActivation = "silu";  ///< hidden_act
+    std::vector<bool> slidingLayers;           ///< per layer: attends within the window only; empty: none does
+    double attentionDropout = 0.0;             ///< attention_dropout
+    std::string ropeType = "default"; ///< rope_parameters / rope_scaling "rope_type": default | linear | dynamic | yarn | longrope | llama3
+    std::string hiddenActivation = "silu"; ///< hidden_act
+
+    /// Whether all layers are alike, so that one can stand for another. Whatever a field sets layer by layer belongs here.
+    bool uniformLayers() const;
 
     bool operator==(const ModelConfig &) const = default;
 };

@@ -34,6 +34,7 @@ public:
         m_states.resize(parameters.size());
         for (std::size_t i = 0; i < parameters.size(); ++i) { // _init_group
             State &state = m_states[i];
+            Tape::ParameterScope scope(m_tape, parameters[i]);
             if (state.average)
                 continue;
             if (m_implementation == OptimizerImplementation::Fused) {
@@ -46,7 +47,7 @@ public:
         if (m_implementation == OptimizerImplementation::Foreach)
             foreachStep(parameters);
         else if (m_implementation == OptimizerImplementation::ForLoop)
-            forLoopStep();
+            forLoopStep(parameters);
     }
 
 private:
@@ -64,18 +65,21 @@ private:
         for (const auto &[dtype, members] : groups) {
             std::vector<Tensor> next;
             next.reserve(members.size());
-            for (std::size_t i : members)
+            for (std::size_t i : members) {
+                Tape::ParameterScope scope(m_tape, parameters[i]);
                 next.push_back(unary(m_states[i].square, "aten._foreach_sqrt.default"));
+            }
             roots = std::move(next);
         }
     }
 
     /// _single_tensor_adam: denom = exp_avg_sq.sqrt() / bias_correction2_sqrt, kept until the next parameter's.
-    void forLoopStep()
+    void forLoopStep(const std::vector<Tensor> &parameters)
     {
         Tensor denominator;
-        for (const State &state : m_states) {
-            const Tensor root = unary(state.square, "aten.sqrt.default");
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+            Tape::ParameterScope scope(m_tape, parameters[i]);
+            const Tensor root = unary(m_states[i].square, "aten.sqrt.default");
             Tensor next = unary(root, "aten.div.Tensor");
             denominator = std::move(next);
         }
@@ -100,9 +104,11 @@ public:
         if (!m_momentum)
             return;
         m_buffers.resize(parameters.size());
-        for (std::size_t i = 0; i < parameters.size(); ++i)
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+            Tape::ParameterScope scope(m_tape, parameters[i]);
             if (!m_buffers[i])
                 m_buffers[i] = stateLike(m_tape, Tensor(parameters[i]->grad), "aten.clone.default");
+        }
     }
 
 private:
@@ -133,7 +139,7 @@ void zeroGrad(const std::vector<Tensor> &parameters, ZeroGrad how)
         }
 }
 
-void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters)
+void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters, std::int64_t count)
 {
     const char *norm = "aten.linalg_vector_norm.default";
     Tensor total;
@@ -142,12 +148,13 @@ void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters)
         norms.reserve(parameters.size());
         DType dtype = DType::Float16;
         for (const Tensor &parameter : parameters) {
+            Tape::ParameterScope scope(tape, parameter);
             norms.push_back(tape.empty({}, Tensor(parameter->grad).dtype(), norm));
             dtype = promote(norms.back().dtype(), norms.size() == 1 ? norms.back().dtype() : dtype);
         }
         if (norms.empty())
             return;
-        Tensor stacked = tape.empty({static_cast<std::int64_t>(norms.size())}, dtype, "aten.stack.default");
+        Tensor stacked = tape.empty({count}, dtype, "aten.stack.default");
         total = tape.empty({}, dtype, norm);
     }
     Tensor shifted = unary(total, "aten.add.Tensor");

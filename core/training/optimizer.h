@@ -27,7 +27,8 @@ std::unique_ptr<Optimizer> makeOptimizer(autograd::Tape &tape, const OptimizerCh
 /// optimizer.zero_grad(): drops the gradients; with zeros they stay as they are.
 void zeroGrad(const std::vector<autograd::Tensor> &parameters, ZeroGrad how);
 
-/// torch.nn.utils.clip_grad_norm_(parameters, 1.0) in its foreach form.
-void clipGradNorm(autograd::Tape &tape, const std::vector<autograd::Tensor> &parameters);
+/// torch.nn.utils.clip_grad_norm_(parameters, 1.0) in its foreach form. `count`: tensors whose norms are stacked, more
+/// than the parameters where those stand for a deeper model's.
+void clipGradNorm(autograd::Tape &tape, const std::vector<autograd::Tensor> &parameters, std::int64_t count);
 
 } // namespace headroom::training

@@ -4,6 +4,7 @@
 
 #include "core/network/causal_lm.h"
 #include "core/plan/fields.h"
+#include "core/training/layer_repeat.h"
 #include "core/training/optimizer.h"
 
 #include <unordered_map>
@@ -87,86 +88,133 @@ bool repeatLastStep(Trace &trace)
 
 } // namespace
 
-TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel,
-                Repeat repeat)
+namespace {
+
+/// The run as it is: every layer, `steps` steps, `micros` micro-batches each.
+/// `standsFor`: layers of the model that this one, with fewer, is executed for.
+TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::int64_t standsFor, int steps, int micros,
+                    std::int64_t workspaceBytes, const std::stop_token &cancel)
 {
     const ResolvedPrecision precision = resolvePrecision(plan.precision);
     TrainingRun result;
     result.steps = steps;
     Tape tape;
     tape.setWorkspaceBytes(workspaceBytes);
-    {
-        network::NetworkOptions options;
-        options.weights = precision.weights;
-        options.attention = plan.attention;
-        options.method = plan.method;
-        options.checkpointing = plan.checkpointing;
-        options.reentrant = plan.reentrantCheckpointing;
-        options.transformers = transformersVersion(plan);
-        CausalLm model(tape, config, options);
-        result.parametersTotal = model.parameterCount();
-        result.parametersTrainable = model.trainableCount();
-        const std::vector<Tensor> &trainable = model.trainable();
 
-        const Dims batchSizes{plan.batch.microBatch, plan.batch.sequenceLength};
-        const Tensor inputIds = tape.empty(batchSizes, DType::Int64);
-        const Tensor labels = tape.empty(batchSizes, DType::Int64);
-        tape.setRole(inputIds, Role::Input);
-        tape.setRole(labels, Role::Input);
+    network::NetworkOptions options;
+    options.weights = precision.weights;
+    options.attention = plan.attention;
+    options.method = plan.method;
+    options.checkpointing = plan.checkpointing;
+    options.reentrant = plan.reentrantCheckpointing;
+    options.transformers = transformersVersion(plan);
+    CausalLm model(tape, config, options);
+    result.parametersTotal = model.parameterCount();
+    result.parametersTrainable = model.trainableCount();
+    const std::vector<Tensor> &trainable = model.trainable();
 
-        std::unique_ptr<Optimizer> optimizer;
-        std::optional<StepInBackward> inBackward;
-        if (plan.optimizer.inBackward)
-            inBackward.emplace(tape, plan, trainable);
-        else
-            optimizer = makeOptimizer(tape, plan.optimizer);
+    const Dims batchSizes{plan.batch.microBatch, plan.batch.sequenceLength};
+    const Tensor inputIds = tape.empty(batchSizes, DType::Int64);
+    const Tensor labels = tape.empty(batchSizes, DType::Int64);
+    tape.setRole(inputIds, Role::Input);
+    tape.setRole(labels, Role::Input);
 
-        const std::int64_t accumulation = plan.batch.gradientAccumulation;
-        int step = 0;
-        const auto executeStep = [&] {
-            // From the second micro-batch on gradients exist and every further one allocates the same; three show it
-            // (tests/core/test_training.cpp proves them equal).
-            const int micros = static_cast<int>(std::min<std::int64_t>(accumulation, 3));
-            for (int micro = 0; micro < micros; ++micro) {
-                if (cancel.stop_requested())
-                    throw Cancelled{};
-                tape.mark(TracePhase::Forward, step, micro);
-                CausalLmOutput outputs;
-                Tensor loss;
-                {
-                    Tape::Autocast autocast(tape, precision.autocast);
-                    outputs = model.forward(inputIds, labels);
-                    loss = outputs.loss;
-                }
-                if (!plan.loop.outputsHeld)
-                    outputs = {};
-                if (accumulation > 1)
-                    loss = divNumber(loss);
-                tape.mark(TracePhase::Backward, step, micro);
-                tape.backward(loss);
+    std::unique_ptr<Optimizer> optimizer;
+    std::optional<StepInBackward> inBackward;
+    if (plan.optimizer.inBackward)
+        inBackward.emplace(tape, plan, trainable);
+    else
+        optimizer = makeOptimizer(tape, plan.optimizer);
+
+    // What one layer counts for, where the run stands for a deeper model's.
+    std::int64_t layerTensors = 0;
+    for (const Tensor &parameter : model.parameters())
+        if (tape.trace().storages[parameter->storage].layer == 1) {
+            const std::int64_t elements = parameter.sizes().elements();
+            result.layerTotal += elements;
+            result.layerTrainable += parameter.requiresGrad() ? elements : 0;
+            layerTensors += parameter.requiresGrad() ? 1 : 0;
+        }
+    const std::int64_t trainableTensors = std::ssize(trainable) + (standsFor - config.layers) * layerTensors;
+
+    for (int step = 0; step < steps; ++step) {
+        for (int micro = 0; micro < micros; ++micro) {
+            if (cancel.stop_requested())
+                throw Cancelled{};
+            tape.mark(TracePhase::Forward, step, micro);
+            CausalLmOutput outputs;
+            Tensor loss;
+            {
+                Tape::Autocast autocast(tape, precision.autocast);
+                outputs = model.forward(inputIds, labels);
+                loss = outputs.loss;
             }
-            tape.mark(TracePhase::Optimizer, step, 0);
-            if (optimizer) {
-                if (plan.loop.clipGradNorm)
-                    clipGradNorm(tape, trainable);
-                optimizer->step(trainable);
-                zeroGrad(trainable, plan.loop.zeroGrad);
-            }
-            tape.mark(TracePhase::Idle, step, 0);
-            ++step;
-        };
-        // The first step makes the optimizer's state; from the second on every step is like the one before.
-        const int executed = repeat == Repeat::Copy ? std::min(steps, 2) : steps;
-        while (step < executed)
-            executeStep();
-        while (step < steps && repeatLastStep(tape.recorded()))
-            ++step;
-        while (step < steps)
-            executeStep();
-        tape.afterAccumulate = nullptr;
-        result.trace = tape.takeTrace();
+            if (!plan.loop.outputsHeld)
+                outputs = {};
+            if (plan.batch.gradientAccumulation > 1)
+                loss = divNumber(loss);
+            tape.mark(TracePhase::Backward, step, micro);
+            tape.backward(loss);
+        }
+        tape.mark(TracePhase::Optimizer, step, 0);
+        if (optimizer) {
+            if (plan.loop.clipGradNorm)
+                clipGradNorm(tape, trainable, trainableTensors);
+            optimizer->step(trainable);
+            zeroGrad(trainable, plan.loop.zeroGrad);
+        }
+        tape.mark(TracePhase::Idle, step, 0);
     }
+    tape.afterAccumulate = nullptr;
+    result.trace = tape.takeTrace();
     return result;
+}
+
+/// A deeper model's run from a shallower one's; nothing where that is not proven to be the same.
+std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const ModelConfig &config, int steps, int micros,
+                                             std::int64_t workspaceBytes, const std::stop_token &cancel)
+{
+    // A sharding engine's flat buffers hold all layers: their sizes are the whole model's.
+    const bool flat = plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master;
+    if (config.layers <= executedLayers || !config.uniformLayers() || flat)
+        return std::nullopt;
+    ModelConfig shallow = config;
+    shallow.layers = executedLayers;
+    if (!shallow.slidingLayers.empty())
+        shallow.slidingLayers.resize(executedLayers);
+    TrainingRun run = execute(plan, shallow, config.layers, steps, micros, workspaceBytes, cancel);
+    std::optional<Trace> trace = repeatLayers(run.trace, static_cast<int>(config.layers));
+    if (!trace)
+        return std::nullopt;
+    const std::int64_t more = config.layers - executedLayers;
+    run.trace = std::move(*trace);
+    run.repeatedLayers = true;
+    run.parametersTotal = checkedAdd(run.parametersTotal, checkedMultiply(more, run.layerTotal));
+    run.parametersTrainable = checkedAdd(run.parametersTrainable, checkedMultiply(more, run.layerTrainable));
+    return run;
+}
+
+} // namespace
+
+TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel,
+                Repeat repeat)
+{
+    const std::int64_t accumulation = plan.batch.gradientAccumulation;
+    if (repeat == Repeat::Execute)
+        return execute(plan, config, config.layers, steps, static_cast<int>(std::min<std::int64_t>(accumulation, 1000)), workspaceBytes,
+                       cancel);
+
+    // The first step makes the optimizer's state; from the second on every step is like the one before. So with
+    // micro-batches: in the second gradients exist, and every further one allocates the same.
+    const int micros = static_cast<int>(std::min<std::int64_t>(accumulation, 2));
+    const int executed = std::min(steps, 2);
+    std::optional<TrainingRun> run = executeSomeLayers(plan, config, executed, micros, workspaceBytes, cancel);
+    if (!run)
+        run = execute(plan, config, config.layers, executed, micros, workspaceBytes, cancel);
+    for (; run->steps < steps; ++run->steps)
+        if (!repeatLastStep(run->trace))
+            return execute(plan, config, config.layers, steps, micros, workspaceBytes, cancel);
+    return std::move(*run);
 }
 
 } // namespace headroom::training

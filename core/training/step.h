@@ -21,7 +21,10 @@ struct TrainingRun {
     autograd::Trace trace;
     std::int64_t parametersTotal = 0; ///< elements, adapters and saved copies included, a tied tensor once
     std::int64_t parametersTrainable = 0;
+    std::int64_t layerTotal = 0; ///< elements in the second layer
+    std::int64_t layerTrainable = 0;
     int steps = 0;
+    bool repeatedLayers = false; ///< layers between the first and last three are copies of the third
 };
 
 /// The version of transformers whose rules are followed: the plan's, but for PyTorch before 2.6, on which
@@ -31,7 +34,8 @@ Version transformersVersion(const TrainingPlan &plan);
 /// Why this version's engine does not execute the plan, field and reason; nothing where it does.
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model);
 
-/// How steps after the second are had: copied from the second where that is proven to be the same, or executed.
+/// How what repeats is had: layers between the first and last three, micro-batches after the second and steps after the
+/// second copied or left out where that is proven to be the same, or all of it executed (up to 1,000 micro-batches).
 enum class Repeat : std::uint8_t { Copy, Execute };
 
 /// Runs `steps` steps of the loop that plan-format version 1 fixes:

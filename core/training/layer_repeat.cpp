@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/training/layer_repeat.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace headroom::training {
+
+using namespace autograd;
+
+namespace {
+
+constexpr int kept = executedLayers / 2; // layers at either end
+constexpr int lower = kept - 1;          // the layer that stands for those between
+constexpr int upper = kept;              // the one after it, which must be its equal
+
+/// A stretch of events that one layer owns (or none: -1). Stretches of one pass over the layers form a chain.
+struct Segment {
+    std::uint32_t from = 0, to = 0;
+    std::int16_t layer = -1;
+    std::int32_t chain = -1;
+    std::uint32_t births = 0; ///< storages born in it
+};
+
+/// Where a storage was born: which pass, which layer's stretch, the how many-eth there.
+struct Origin {
+    std::int32_t chain = -1; ///< -1: outside the layers
+    std::int16_t layer = -1;
+    std::uint32_t index = 0;
+};
+
+class Repeater
+{
+public:
+    Repeater(const Trace &trace, int layers)
+        : m_trace(trace)
+        , m_more(layers - executedLayers)
+    {}
+
+    std::optional<Trace> run()
+    {
+        split();
+        if (!complete() || !equalInTheMiddle())
+            return std::nullopt;
+        place();
+        write();
+        return std::move(m_out);
+    }
+
+private:
+    /// Cuts the events into stretches. A birth belongs to its layer, and so do the releases that follow it. But where a
+    /// run of releases goes over many layers (zero_grad, a list of temporaries, autocast's cache), each belongs to the
+    /// layer of what it releases.
+    void split()
+    {
+        m_origins.resize(m_trace.storages.size());
+        std::size_t mark = 0;
+        std::int16_t current = -1;
+        bool boundary = true;
+        const auto size = static_cast<std::uint32_t>(m_trace.events.size());
+        for (std::uint32_t i = 0; i < size;) {
+            for (; mark < m_trace.marks.size() && m_trace.marks[mark].event <= i; ++mark) {
+                boundary = true; // a pass never crosses a mark
+                current = -1;
+            }
+            const std::uint32_t limit = mark < m_trace.marks.size() ? m_trace.marks[mark].event : size;
+            if (!m_trace.events[i].release) {
+                current = m_trace.storages[m_trace.events[i].storage].layer;
+                take(i++, current, boundary);
+                continue;
+            }
+            std::uint32_t to = i;
+            std::int16_t lowest = INT16_MAX, highest = -1;
+            for (; to < limit && m_trace.events[to].release; ++to) {
+                const std::int16_t layer = m_trace.storages[m_trace.events[to].storage].layer;
+                if (layer >= 0) {
+                    lowest = std::min(lowest, layer);
+                    highest = std::max(highest, layer);
+                }
+            }
+            const bool many = highest - lowest > 2;
+            for (; i < to; ++i)
+                take(i, many ? m_trace.storages[m_trace.events[i].storage].layer : current, boundary);
+        }
+    }
+
+    void take(std::uint32_t i, std::int16_t layer, bool &boundary)
+    {
+        if (boundary || m_segments.back().layer != layer) {
+            Segment segment{i, i, layer, -1, 0};
+            if (layer >= 0) {
+                const bool follows = !boundary && m_segments.back().layer >= 0 && std::abs(m_segments.back().layer - layer) == 1;
+                segment.chain = follows ? m_segments.back().chain : m_chains++;
+            }
+            m_segments.push_back(segment);
+            boundary = false;
+        }
+        Segment &segment = m_segments.back();
+        segment.to = i + 1;
+        if (!m_trace.events[i].release)
+            m_origins[m_trace.events[i].storage] = {segment.chain, segment.layer, segment.births++};
+    }
+
+    /// Every pass goes over all layers, up or down, once.
+    bool complete()
+    {
+        m_chainSegments.assign(static_cast<std::size_t>(m_chains) * executedLayers, UINT32_MAX);
+        for (std::uint32_t s = 0; s < m_segments.size(); ++s) {
+            const Segment &segment = m_segments[s];
+            if (segment.layer < 0)
+                continue;
+            if (segment.layer >= executedLayers)
+                return false;
+            std::uint32_t &own = segmentOf(segment.chain, segment.layer);
+            if (own != UINT32_MAX)
+                return false;
+            own = s;
+        }
+        return std::find(m_chainSegments.begin(), m_chainSegments.end(), UINT32_MAX) == m_chainSegments.end();
+    }
+
+    std::uint32_t &segmentOf(std::int32_t chain, int layer)
+    {
+        return m_chainSegments[static_cast<std::size_t>(chain) * executedLayers + static_cast<std::size_t>(layer)];
+    }
+
+    /// The lower and the upper middle layer do the same in every pass, each seen from its own place.
+    bool equalInTheMiddle()
+    {
+        for (std::int32_t chain = 0; chain < m_chains; ++chain) {
+            const Segment &a = m_segments[segmentOf(chain, lower)], &b = m_segments[segmentOf(chain, upper)];
+            if (a.to - a.from != b.to - b.from || a.births != b.births)
+                return false;
+            for (std::uint32_t i = 0; i < a.to - a.from; ++i)
+                if (!equal(m_trace.events[a.from + i], m_trace.events[b.from + i]))
+                    return false;
+        }
+        return true;
+    }
+
+    bool equal(Event a, Event b) const
+    {
+        if (a.release != b.release)
+            return false;
+        const Origin &from = m_origins[a.storage], &to = m_origins[b.storage];
+        if (from.chain != to.chain || from.index != to.index)
+            return false;
+        if (from.chain < 0 ? a.storage != b.storage : to.layer - from.layer != upper - lower)
+            return false;
+        const StorageRecord &x = m_trace.storages[a.storage], &y = m_trace.storages[b.storage];
+        return a.release || (x.bytes == y.bytes && x.shape == y.shape && x.dtype == y.dtype && x.role == y.role && x.stream == y.stream &&
+                             x.recomputed == y.recomputed);
+    }
+
+    /// Gives every stretch of the longer trace its first storage's number.
+    void place()
+    {
+        m_placed.assign(static_cast<std::size_t>(m_chains) * static_cast<std::size_t>(executedLayers + m_more), 0);
+        m_outside.assign(m_trace.storages.size(), noStorage);
+        StorageId next = 0;
+        forEach([&](const Segment &segment, int layer) {
+            if (segment.chain >= 0) {
+                placed(segment.chain, layer) = next;
+                next += segment.births;
+                return;
+            }
+            for (std::uint32_t i = segment.from; i < segment.to; ++i)
+                if (!m_trace.events[i].release)
+                    m_outside[m_trace.events[i].storage] = next++;
+        });
+        m_count = next;
+    }
+
+    StorageId &placed(std::int32_t chain, int layer)
+    {
+        return m_placed[static_cast<std::size_t>(chain) * static_cast<std::size_t>(executedLayers + m_more) +
+                        static_cast<std::size_t>(layer)];
+    }
+
+    /// Calls f(stretch, its layer in the longer trace) in the longer trace's order.
+    template<typename F>
+    void forEach(F f)
+    {
+        for (std::uint32_t s = 0; s < m_segments.size(); ++s) {
+            const Segment &segment = m_segments[s];
+            if (segment.layer < 0) {
+                f(segment, -1);
+                continue;
+            }
+            const bool last = segment.layer >= upper;
+            const bool upwards = s + 1 < m_segments.size() && m_segments[s + 1].chain == segment.chain
+                                     ? m_segments[s + 1].layer > segment.layer
+                                     : m_segments[s - 1].layer < segment.layer;
+            f(segment, segment.layer + (last ? m_more : 0));
+            const Segment &middle = m_segments[segmentOf(segment.chain, lower)];
+            if (upwards && segment.layer == lower)
+                for (int layer = upper; layer < upper + m_more; ++layer)
+                    f(middle, layer);
+            else if (!upwards && segment.layer == upper)
+                for (int layer = upper + m_more - 1; layer >= upper; --layer)
+                    f(middle, layer);
+        }
+    }
+
+    void write()
+    {
+        m_out.storages.resize(m_count);
+        m_out.events.reserve(m_trace.events.size() + m_trace.events.size() * static_cast<std::size_t>(m_more) / executedLayers);
+        std::size_t mark = 0;
+        forEach([&](const Segment &segment, int layer) {
+            for (; mark < m_trace.marks.size() && m_trace.marks[mark].event <= segment.from; ++mark) {
+                m_out.marks.push_back(m_trace.marks[mark]);
+                m_out.marks.back().event = static_cast<std::uint32_t>(m_out.events.size());
+            }
+            for (std::uint32_t i = segment.from; i < segment.to; ++i) {
+                Event event = m_trace.events[i];
+                const Origin &origin = m_origins[event.storage];
+                StorageId id = noStorage;
+                if (origin.chain < 0) {
+                    id = m_outside[event.storage];
+                } else {
+                    // Seen from a layer, what belongs to a layer keeps its distance; seen from outside, its end.
+                    const int other =
+                        segment.layer >= 0 ? layer + (origin.layer - segment.layer) : origin.layer + (origin.layer >= upper ? m_more : 0);
+                    id = placed(origin.chain, other) + origin.index;
+                }
+                if (!event.release) {
+                    StorageRecord &record = m_out.storages[id];
+                    record = m_trace.storages[event.storage];
+                    if (layer >= 0)
+                        record.layer = static_cast<std::int16_t>(layer);
+                }
+                event.storage = id;
+                m_out.events.push_back(event);
+            }
+        });
+        for (; mark < m_trace.marks.size(); ++mark) {
+            m_out.marks.push_back(m_trace.marks[mark]);
+            m_out.marks.back().event = static_cast<std::uint32_t>(m_out.events.size());
+        }
+    }
+
+    const Trace &m_trace;
+    int m_more; ///< layers to put in
+    std::vector<Segment> m_segments;
+    std::vector<Origin> m_origins;              ///< per storage
+    std::vector<std::uint32_t> m_chainSegments; ///< per chain and layer: its stretch
+    std::int32_t m_chains = 0;
+    std::vector<StorageId> m_placed;  ///< per chain and layer of the longer trace: its first storage
+    std::vector<StorageId> m_outside; ///< per storage outside the layers: its number in the longer trace
+    StorageId m_count = 0;
+    Trace m_out;
+};
+
+} // namespace
+
+std::optional<Trace> repeatLayers(const Trace &trace, int layers)
+{
+    assert(layers >= executedLayers);
+    return Repeater(trace, layers).run();
+}
+
+} // namespace headroom::training
