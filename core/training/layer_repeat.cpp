@@ -66,7 +66,9 @@ private:
             }
             const std::uint32_t limit = mark < m_trace.marks.size() ? m_trace.marks[mark].event : size;
             if (!m_trace.events[i].release) {
-                current = m_trace.storages[m_trace.events[i].storage].layer;
+                // a workspace is taken in passing, by whichever layer multiplies first
+                const StorageRecord &storage = m_trace.storages[m_trace.events[i].storage];
+                current = storage.role == Role::EngineBuffer ? current : storage.layer;
                 take(i++, current, boundary);
                 continue;
             }
@@ -228,7 +230,7 @@ private:
                 if (!event.release) {
                     StorageRecord &record = m_out.storages[id];
                     record = m_trace.storages[event.storage];
-                    if (layer >= 0)
+                    if (record.layer >= 0)
                         record.layer = static_cast<std::int16_t>(layer);
                 }
                 event.storage = id;
