@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/keep_memory.h"
 #include "app/headroom-cli/commands.h"
 #include "app/headroom-cli/output.h"
 #include "core/plan/plan_json.h"
@@ -153,6 +154,7 @@ int runCommandLine(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    headroom::keepFreedMemory();
     using namespace headroom::cli;
     try {
         return runCommandLine(argc, argv);

@@ -3,6 +3,7 @@
 //
 // headroom [plan]                  the window
 // headroom --export FILE PLAN      a report or a picture, without a display
+#include "app/keep_memory.h"
 #include "core/estimate/estimate.h"
 #include "ui/document/plan_files.h"
 #include "ui/export/exporter.h"
@@ -77,6 +78,7 @@ int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
 
 int main(int argc, char *argv[])
 {
+    headroom::keepFreedMemory();
     const bool exports = isGiven(argc, argv, "--export");
     const bool asks =
         isGiven(argc, argv, "--help") || isGiven(argc, argv, "-h") || isGiven(argc, argv, "--version") || isGiven(argc, argv, "-v");

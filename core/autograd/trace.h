@@ -5,6 +5,8 @@
 #include "core/autograd/shape.h"
 #include "core/units/dtype.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,10 +22,37 @@ enum class Role : std::uint8_t { Temporary, Parameter, Gradient, OptimizerState,
 /// The parts of the loop, in the tracer's words.
 enum class TracePhase : std::uint8_t { Load, Forward, Loss, Backward, Optimizer, Idle };
 
+/// Sizes as a record keeps them: half as large as Dims, for there are many records. A size beyond 32 bits is cut to their
+/// highest number; nothing is computed from it, it is shown to people.
+class ShortDims
+{
+public:
+    ShortDims() = default;
+    ShortDims(const Dims &dims)
+        : m_rank(static_cast<std::uint8_t>(dims.rank()))
+    {
+        for (int i = 0; i < dims.rank(); ++i)
+            m_values[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(std::min<std::int64_t>(dims[i], UINT32_MAX));
+    }
+    operator Dims() const
+    {
+        Dims dims;
+        for (int i = 0; i < m_rank; ++i)
+            dims.append(m_values[static_cast<std::size_t>(i)]);
+        return dims;
+    }
+    int rank() const { return m_rank; }
+    bool operator==(const ShortDims &) const = default;
+
+private:
+    std::array<std::uint32_t, Dims::capacity> m_values{};
+    std::uint8_t m_rank = 0;
+};
+
 /// Everything known about one allocation. `op` and `module` are string literals and need no owner.
 struct StorageRecord {
     std::int64_t bytes = 0;  ///< as requested, not rounded
-    Dims shape;              ///< of the first tensor on it
+    ShortDims shape;         ///< of the first tensor on it
     const char *op = "";     ///< the operator that made it, by PyTorch's name: "aten.mm.default"
     const char *module = ""; ///< the module that ran, within its layer: "self_attn.q_proj"
     std::int16_t layer = -1; ///< decoder layer; -1: outside the layers
