@@ -89,9 +89,8 @@ private slots:
         {
             Tape::Scope layer(tape, "", 3);
             Tape::Scope module(tape, "mlp");
-            tape.setStream(2);
+            Tape::Stream side(tape, 2);
             t = tape.empty({2, 3}, DType::BFloat16, "aten.mm.default");
-            tape.setStream(0);
         }
         Tensor outside = tape.empty({1}, DType::Int64);
         const StorageRecord &record = tape.trace().storages[t->storage];

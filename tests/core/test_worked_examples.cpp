@@ -287,9 +287,9 @@ private slots:
             const std::int64_t s = plan.batch.sequenceLength;
             for (const StorageId id : result->record->savedStorages()) {
                 const StorageRecord &storage = result->record->trace().storages[id];
-                if (storage.dtype == DType::BFloat16 && storage.shape == Dims{2, s, 1024})
+                if (storage.dtype == DType::BFloat16 && Dims(storage.shape) == Dims{2, s, 1024})
                     hidden[i] = storage.bytes;
-                if (storage.dtype == DType::BFloat16 && storage.shape == Dims{2, 16, s, s})
+                if (storage.dtype == DType::BFloat16 && Dims(storage.shape) == Dims{2, 16, s, s})
                     scores[i] = storage.bytes;
             }
         }
