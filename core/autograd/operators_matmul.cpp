@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/autograd/module_hooks.h"
 #include "core/autograd/operators.h"
 
 #include <cassert>
@@ -159,6 +160,8 @@ Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias)
     if (halted(x))
         return {};
     Tape &tape = *x->tape;
+    if (ModuleHooks *hooks = tape.moduleHooks())
+        return hooks->linear(x, weight, bias);
     Tensor castBias = bias ? tape.autocastCast(bias) : Tensor();
     Tensor castWeight = tape.autocastCast(weight);
     Tensor input = tape.autocastCast(x);

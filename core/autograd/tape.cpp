@@ -81,21 +81,12 @@ Tensor Tape::make(const Dims &sizes, const Dims &strides, DType dtype, const cha
     impl->sizes = sizes;
     impl->strides = strides;
     impl->dtype = dtype;
-    if (bytes > 0) {
+    if (bytes > 0 && !m_onHost) {
         impl->storage = allocateStorage(bytes, op);
         StorageRecord &record = m_trace.storages[impl->storage];
         record.shape = sizes;
         record.dtype = dtype;
     }
-    return Tensor(impl);
-}
-
-Tensor Tape::hollow(const Dims &sizes, DType dtype)
-{
-    TensorImpl *impl = newImpl();
-    impl->sizes = sizes;
-    impl->strides = contiguousStrides(sizes);
-    impl->dtype = dtype;
     return Tensor(impl);
 }
 

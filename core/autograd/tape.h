@@ -14,6 +14,8 @@
 
 namespace headroom::autograd {
 
+class ModuleHooks;
+
 /// Runs model code: owns tensors and backward nodes, writes the trace, knows the modes that PyTorch keeps per thread
 /// (gradients enabled, autocast). One tape is one process's view of one GPU; it is used by one thread.
 class Tape
@@ -43,8 +45,6 @@ public:
         if (tensor->storage != noStorage)
             m_trace.storages[tensor->storage].role = role;
     }
-    /// A tensor whose data is not on the device: sizes without a storage.
-    Tensor hollow(const Dims &sizes, DType dtype);
     /// tensor.data = value: `tensor` lets go of its storage and shares value's, or has none where `value` is undefined.
     /// Its sizes stay: a sharded parameter keeps the shape that it has when gathered.
     void setData(const Tensor &tensor, const Tensor &value);
@@ -115,6 +115,11 @@ public:
     /// A matrix product runs: handles are per thread, and backward runs on a thread of its own.
     void useBlas();
 
+    // -- modules
+    /// What is called around every module's forward; null: nothing. Not owned.
+    ModuleHooks *moduleHooks() const { return m_moduleHooks; }
+    void setModuleHooks(ModuleHooks *hooks) { m_moduleHooks = hooks; }
+
     // -- labels
     class Scope
     {
@@ -144,6 +149,7 @@ public:
         const char *m_module;
         std::int16_t m_layer;
     };
+    std::int16_t layer() const { return m_layer; }
     TracePhase phase() const { return m_phase; }
     /// Files what follows under the module and layer of a parameter.
     class ParameterScope : public Scope
@@ -156,6 +162,22 @@ public:
     };
     void mark(TracePhase phase, int step, int microBatch);
     void mark(TracePhase phase); ///< within the same step and micro-batch
+    /// Within its scope new tensors are in host memory: they have sizes and no storage on the device.
+    class OnHost
+    {
+    public:
+        explicit OnHost(Tape &tape)
+            : m_tape(tape)
+            , m_before(std::exchange(tape.m_onHost, true))
+        {}
+        ~OnHost() { m_tape.m_onHost = m_before; }
+        OnHost(const OnHost &) = delete;
+        OnHost &operator=(const OnHost &) = delete;
+
+    private:
+        Tape &m_tape;
+        bool m_before;
+    };
     /// Within its scope allocations go to this CUDA stream's pool: torch.cuda.stream().
     class Stream
     {
@@ -225,6 +247,8 @@ private:
     std::int16_t m_layer = -1;
     TracePhase m_phase = TracePhase::Load;
     std::uint8_t m_stream = 0;
+    bool m_onHost = false;
+    ModuleHooks *m_moduleHooks = nullptr;
 };
 
 } // namespace headroom::autograd

@@ -93,6 +93,41 @@ GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &re
     return out;
 }
 
+void addDeepSpeedNotes(Estimate &estimate)
+{
+    const TrainingPlan &plan = estimate.plan;
+    const bool masterRecipe = plan.precision.recipe == Recipe::Bf16Master || plan.precision.recipe == Recipe::Fp16Master;
+    const bool deepSpeed = plan.parallel.engine == Engine::DeepSpeed;
+    if (!deepSpeed && !(plan.parallel.engine == Engine::None && masterRecipe))
+        return;
+    const auto note = [&](std::string where, std::string text) {
+        estimate.notes.push_back({Severity::Information, std::move(where), std::move(text)});
+    };
+    if (!deepSpeed)
+        note("precision.recipe",
+             "Without an engine this recipe is DeepSpeed's ZeRO-0 on one rank: torch's optimizer on an fp32 copy of each parameter.");
+    note("parallel.engine", "DeepSpeed 0.19 with PyTorch's optimizers, matrices and vectors in two parameter groups as the Hugging Face "
+                            "Trainer makes them. Stages 0 to 3 were "
+                            "compared with traces of DeepSpeed's own code on fake tensors, allocation by allocation, for small Llama and "
+                            "Qwen models; not with runs on GPUs.");
+    if (deepSpeed && plan.parallel.zeroStage == 3)
+        note("parallel.zero_stage",
+             "ZeRO-3 is taken to cut parameters while they are loaded (zero.Init, as from_pretrained does under the Hugging Face Trainer). "
+             "A model that is built first and then given to deepspeed.initialize() goes to the device whole.");
+    if (plan.method.kind != MethodKind::Full && !plan.method.modulesToSave.empty())
+        note("method.modules_to_save", "DeepSpeed with trained copies of whole modules was not compared with traces.");
+    if (plan.optimizer.kind != OptimizerKind::AdamW && plan.optimizer.kind != OptimizerKind::Adam)
+        note("optimizer.kind", "DeepSpeed with this optimizer was not compared with traces; with fused AdamW it was.");
+    else if (plan.optimizer.implementation != OptimizerImplementation::Fused)
+        note("optimizer.implementation", "DeepSpeed with this implementation was not compared with traces; with the fused one it was.");
+    if (!plan.loop.clipGradNorm)
+        note("loop.clip_grad_norm",
+             "DeepSpeed computes the gradients' norm in any case; without clipping it was not compared with traces.");
+    if (plan.runtime.rank == "worst" && deepSpeed && plan.parallel.zeroStage.value_or(0) > 0)
+        note("runtime.rank", "All ranks hold the same, but that ZeRO-1 and ZeRO-2 keep the gradients of every parameter that a rank's "
+                             "partition touches: the rank with most is given.");
+}
+
 void addNotes(Estimate &estimate, const Gpu *first)
 {
     const TrainingPlan &plan = estimate.plan;
@@ -115,9 +150,7 @@ void addNotes(Estimate &estimate, const Gpu *first)
         note(Severity::Information, "gpus", "No GPU is named: compute capability 8.0 is assumed.");
     if (plan.attention == AttentionKind::FlashAttention2)
         note(Severity::Information, "attention", "The flash-attn package is taken to allocate what PyTorch's own flash attention does.");
-    if (plan.parallel.engine == Engine::DeepSpeed)
-        note(Severity::Warning, "parallel.engine",
-             "DeepSpeed's sharding is a first version: it has not yet been checked against traces allocation by allocation.");
+    addDeepSpeedNotes(estimate);
     if (plan.batch.gradientAccumulation > 3)
         note(Severity::Information, "batch.gradient_accumulation",
              fmt::format("Three of the {} micro-batches are executed; every further one allocates what the third does.",

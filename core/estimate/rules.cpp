@@ -3,6 +3,7 @@
 #include "core/estimate/rules.h"
 
 #include "core/autograd/tape.h"
+#include "core/estimate/rules_sharding.h"
 
 #include <string_view>
 
@@ -47,8 +48,6 @@ const char *groupOf(std::string_view module)
         return "workspaces";
     if (module == "model")
         return "positions and masks";
-    if (module == "DeepSpeed")
-        return "DeepSpeed";
     return "other";
 }
 
@@ -65,10 +64,6 @@ TensorRule weight(const StorageRecord &s)
                 "huggingface/peft 0.21, utils/other.py: ModulesToSaveWrapper"};
     if (has(module, "rotary_emb"))
         return {group, "inverse frequencies", "Two fp32 buffers of head_dim / 2: inv_freq and its original.", hf};
-    if (module == "DeepSpeed")
-        return {group, "flat 16-bit parameters",
-                "DeepSpeed keeps the parameters of a group, or this rank's part of them, in one flat buffer.",
-                "microsoft/DeepSpeed 0.19, runtime/zero"};
     return {group, s.shape.rank() == 1 ? "vector" : "matrix",
             "Every parameter is stored once, in the precision's weight dtype, for the whole run.", hf};
 }
@@ -88,10 +83,6 @@ TensorRule optimizerState(const StorageRecord &s)
     if (op == "aten.clone.default")
         return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as each trained parameter, in its dtype.",
                 "pytorch/pytorch 2.13, torch/optim/sgd.py"};
-    if (has(op, "master"))
-        return {"master weights", "fp32 master copy",
-                "Training in 16 bits with fp32 updates keeps a copy of the trained parameters in fp32.",
-                "microsoft/DeepSpeed 0.19, runtime/zero/stage_1_and_2.py"};
     return {"moments", "exp_avg and exp_avg_sq",
             "Adam keeps two moments as large as each trained parameter, in the dtype of what it updates, from the first step on.", adam};
 }
@@ -192,9 +183,6 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
                 "Each cuBLAS handle takes a workspace at its first product and keeps it; forward and backward run on two threads with a "
                 "handle each.",
                 "pytorch/pytorch 2.13, aten/src/ATen/cuda/CublasHandlePool.cpp"};
-    if (module == "DeepSpeed")
-        return {"DeepSpeed", "buckets and gathered shards", "DeepSpeed collects gradients in buckets and gathers what it has sharded.",
-                "microsoft/DeepSpeed 0.19, runtime/zero"};
     if (lossRule(op, s, out) || normRule(op, s, out) || attentionRule(op, s, out))
         return out;
     if (has(op, "embedding_dense_backward"))
@@ -251,6 +239,8 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
 
 TensorRule ruleFor(const StorageRecord &storage, Component component)
 {
+    if (madeByEngine(storage))
+        return deepSpeedRule(storage, component);
     switch (component) {
     case Component::Weights: return weight(storage);
     case Component::Gradients: return gradient(storage);

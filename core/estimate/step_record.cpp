@@ -102,6 +102,8 @@ void StepRecord::findSaved()
         if (events[i].release)
             continue;
         const StorageRecord &storage = storages[events[i].storage];
+        if (storage.role == Role::EngineBuffer)
+            continue; // gathered or collected between what a recomputation makes
         const std::uint32_t death = m_deaths[events[i].storage];
         if (storage.recomputed) {
             if (!inStretch)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/trace_writer.h"
 
+#include "core/estimate/rules_sharding.h"
 #include "core/estimate/step_record.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ namespace {
 /// "model.layers.3.self_attn.q_proj", as named_modules() has it.
 std::string moduleName(const StorageRecord &storage, bool adapted)
 {
-    std::string out = adapted ? "base_model.model." : "";
+    std::string out = adapted && !madeByEngine(storage) ? "base_model.model." : "";
     if (storage.layer >= 0)
         out += fmt::format("model.layers.{}{}", storage.layer, *storage.module ? "." : "");
     return out + storage.module;

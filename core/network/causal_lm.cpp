@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/network/causal_lm.h"
 
+#include "core/autograd/module_hooks.h"
 #include "core/network/adapters.h"
 
 namespace headroom::network {
@@ -59,6 +60,7 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
     m_model->build(builder);
     // A tied head exists for an instant, before it is given the embedding's weight.
     m_head = builder.linear(headNames, config.hiddenSize, config.vocabSize, false);
+    m_head.isHead = true;
     if (config.tiedEmbeddings)
         m_head.weight = m_model->embeddingWeight();
     if (options.method.kind == MethodKind::Lora)
@@ -123,13 +125,26 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
     const bool inputsRequireGrad =
         m_options.checkpointing == Checkpointing::Full &&
         (m_options.transformers >= Version{5, 0} || (m_options.reentrant && m_options.method.kind != MethodKind::Full));
+    // PeftModel and LoraModel around it are modules too.
+    ModuleHooks *hooks = m_tape.moduleHooks();
+    std::vector<ModuleKey> outer;
+    if (hooks && m_options.method.kind != MethodKind::Full)
+        outer = {{"PeftModel", -1, Whole}, {"LoraModel", -1, Whole}};
+    if (hooks)
+        outer.push_back({"CausalLm", -1, Whole});
+    for (const ModuleKey &key : outer)
+        hooks->before(key, {});
     Tensor hidden = m_model->forward(
         inputIds, [this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); },
         inputsRequireGrad);
     CausalLmOutput output;
-    m_tape.mark(TracePhase::Loss);
     output.logits = m_head.forward(hidden);
     output.loss = loss(output.logits, labels);
+    for (auto key = outer.rbegin(); key != outer.rend(); ++key) {
+        hooks->after(*key);
+        output.loss = hooks->result(*key, output.loss);
+        output.logits = hooks->result(*key, output.logits);
+    }
     return output;
 }
 

@@ -4,6 +4,8 @@
 // LlamaModel (transformers 5.24, models/llama/modeling_llama.py), which mistral, qwen2 and qwen3 share.
 #include "core/network/decoder_model.h"
 
+#include "core/autograd/module_hooks.h"
+
 #include <algorithm>
 
 namespace headroom::network {
@@ -116,6 +118,10 @@ LayerContext DecoderModel::prepare(const Tensor &embedded, Tensor &slidingMask) 
 
     // LlamaRotaryEmbedding.forward: in fp32, then in the hidden states' dtype
     Tape::Scope scope(tape, "model.rotary_emb");
+    ModuleHooks *hooks = tape.moduleHooks();
+    const ModuleKey key{"model.rotary_emb", -1, Whole};
+    if (hooks)
+        hooks->before(key, embedded);
     Tensor positions = toCopy(unsqueeze(context.positionIds, 2), DType::Float32);
     Tensor frequencies = tape.empty({1, length, m_config.headDim / 2}, DType::Float32, "aten.mul.Tensor");
     positions.reset();
@@ -128,6 +134,11 @@ LayerContext DecoderModel::prepare(const Tensor &embedded, Tensor &slidingMask) 
     raw.reset();
     context.cos = to(cos, embedded.dtype());
     context.sin = to(sin, embedded.dtype());
+    if (hooks) {
+        hooks->after(key);
+        context.cos = hooks->result(key, context.cos);
+        context.sin = hooks->result(key, context.sin);
+    }
     return context;
 }
 
@@ -135,9 +146,11 @@ Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool
 {
     Tape &tape = *inputIds->tape;
     Tape::Scope scope(tape, "model");
-    Tensor embedded = m_embedding.forward(inputIds);
-    if (inputsRequireGrad && !embedded.requiresGrad())
-        embedded->requiresGrad = true;
+    ModuleHooks *hooks = tape.moduleHooks();
+    const ModuleKey key{"model", -1, Whole};
+    if (hooks)
+        hooks->before(key, {});
+    Tensor embedded = m_embedding.forward(inputIds, inputsRequireGrad);
     Tensor slidingMask;
     const LayerContext context = prepare(embedded, slidingMask);
     Tensor hidden = embedded;
@@ -146,9 +159,16 @@ Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool
         if (slidingMask && m_config.slidingLayers[i])
             own.mask = slidingMask;
         Tape::Scope inLayer(tape, "", static_cast<std::int16_t>(i));
-        hidden = call([layer = m_layers[i].get(), own](const Tensor &input) { return layer->forward(input, own); }, hidden);
+        const auto run = [layer = m_layers[i].get(), own](const Tensor &input) { return layer->forward(input, own); };
+        // GradientCheckpointingLayer checkpoints forward, so that hooks stay outside.
+        hidden = callModule(tape, "layer", Whole, hidden, [&](const Tensor &input) { return call(run, input); });
     }
-    return m_norm.forward(hidden);
+    hidden = m_norm.forward(hidden);
+    if (hooks) {
+        hooks->after(key);
+        hidden = hooks->result(key, hidden);
+    }
+    return hidden;
 }
 
 void DecoderModel::visit(ModuleVisitor &visitor)
@@ -159,6 +179,8 @@ void DecoderModel::visit(ModuleVisitor &visitor)
         m_layers[i]->visit(visitor);
     }
     visitor.norm(m_norm);
+    for (Tensor *buffer : {&m_inverseFrequencies, &m_originalInverseFrequencies})
+        visitor.buffer(*buffer, "model.rotary_emb");
 }
 
 } // namespace headroom::network

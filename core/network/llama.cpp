@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // The decoder layer of llama, mistral, qwen2 and qwen3 (transformers 5.24, models/llama/modeling_llama.py ...).
+#include "core/autograd/module_hooks.h"
 #include "core/network/decoder_model.h"
 
 namespace headroom::network {
@@ -48,7 +49,25 @@ struct LlamaAttention {
     {
         if (halted(hidden))
             return {};
-        Tape::Scope scope(*hidden->tape, "self_attn");
+        Tape &tape = *hidden->tape;
+        Tape::Scope scope(tape, "self_attn");
+        ModuleHooks *hooks = tape.moduleHooks();
+        if (!hooks)
+            return attention(std::move(hidden), context, weights);
+        const ModuleKey key{"self_attn", tape.layer(), Whole};
+        hooks->before(key, {});
+        Tensor output = attention(std::move(hidden), context, weights);
+        if (tape.stopped())
+            return {};
+        hooks->after(key);
+        output = hooks->result(key, output);
+        if (weights)
+            weights = hooks->result(key, weights);
+        return output;
+    }
+
+    Tensor attention(Tensor hidden, const LayerContext &context, Tensor &weights) const
+    {
         const std::int64_t b = hidden.size(0), s = hidden.size(1);
         const auto project = [&](const Linear &projection, const std::optional<RmsNorm> &norm, std::int64_t count) -> Tensor {
             Tensor states = projection.forward(hidden);
@@ -103,11 +122,18 @@ struct LlamaMlp {
             return {};
         Tape &tape = *x->tape;
         Tape::Scope scope(tape, "mlp");
+        return callModule(tape, "mlp", Whole, x, [this](const Tensor &input) { return project(input); });
+    }
+
+    Tensor project(const Tensor &x) const
+    {
+        Tape &tape = *x->tape;
         Tensor activated;
         {
             const Tensor gated = gate.forward(x);
             Tape::Scope inActivation(tape, "mlp.act_fn");
-            activated = silu(gated);
+            if (!halted(gated))
+                activated = callModule(tape, "mlp.act_fn", Whole, gated, [](const Tensor &input) { return silu(input); });
         }
         Tensor product;
         {

@@ -43,8 +43,12 @@ struct Linear {
     std::optional<LoraAdapter> lora;
     Tensor saved; ///< PEFT's trainable copy (modules_to_save), which then computes instead of weight
     Tensor savedBias;
+    bool isHead = false; ///< the output head: the loss phase begins where it is called
 
     Tensor forward(const Tensor &x) const;
+
+private:
+    Tensor adapted(const Tensor &x) const;
 };
 
 /// LlamaRMSNorm, Qwen2RMSNorm ...: computed in fp32, returned in the input's dtype.
@@ -54,6 +58,9 @@ struct RmsNorm {
     Tensor saved;  ///< PEFT's trainable copy
 
     Tensor forward(const Tensor &x) const;
+
+private:
+    Tensor normalized(const Tensor &x) const;
 };
 
 /// nn.Embedding.
@@ -62,7 +69,8 @@ struct Embedding {
     Tensor weight;    ///< [vocabulary, hidden]
     Tensor saved;     ///< PEFT's trainable copy
 
-    Tensor forward(const Tensor &indices) const;
+    /// `requireGrad`: the hook of enable_input_require_grads() makes the result a leaf that requires a gradient.
+    Tensor forward(const Tensor &indices, bool requireGrad = false) const;
 };
 
 } // namespace headroom::network

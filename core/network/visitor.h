@@ -14,6 +14,7 @@ public:
     virtual void linear(Linear &) {}
     virtual void norm(RmsNorm &) {}
     virtual void embedding(Embedding &) {}
+    virtual void buffer(Tensor &, const char * /*module*/) {}
 };
 
 } // namespace headroom::network

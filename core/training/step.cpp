@@ -6,7 +6,9 @@
 #include "core/plan/fields.h"
 #include "core/training/layer_repeat.h"
 #include "core/training/optimizer.h"
+#include "core/training/sharding_engine.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace headroom::training {
@@ -40,7 +42,7 @@ private:
 };
 
 /// Appends the last executed step once more, with storages of its own. That is what executing it again would give where
-/// a step leaves nothing behind and takes nothing away: all that it allocates it releases, and nothing else
+/// a step leaves nothing behind and takes nothing away, but for what the step before left and it replaces by its like
 /// (tests/core/test_training.cpp compares the two). False where it is not so.
 bool repeatLastStep(Trace &trace)
 {
@@ -52,20 +54,38 @@ bool repeatLastStep(Trace &trace)
     --first;
     const std::uint32_t from = trace.marks[first].event, to = static_cast<std::uint32_t>(trace.events.size());
     StorageId firstStorage = static_cast<StorageId>(trace.storages.size());
-    std::int64_t alive = 0;
+    for (std::uint32_t i = from; i < to; ++i)
+        if (!trace.events[i].release)
+            firstStorage = std::min<StorageId>(firstStorage, trace.events[i].storage);
+    // What the step leaves, in place of what it takes away that the step before had left.
+    std::vector<bool> left(trace.storages.size() - firstStorage, true);
+    std::vector<StorageId> taken;
     for (std::uint32_t i = from; i < to; ++i) {
         const Event event = trace.events[i];
-        if (!event.release) {
-            firstStorage = std::min<StorageId>(firstStorage, event.storage);
-            ++alive;
-        } else if (event.storage < firstStorage) {
-            return false;
-        } else {
-            --alive;
-        }
+        if (event.release && event.storage < firstStorage)
+            taken.push_back(event.storage);
+        else if (event.release)
+            left[event.storage - firstStorage] = false;
     }
-    if (alive != 0)
+    std::vector<StorageId> kept;
+    for (std::size_t i = 0; i < left.size(); ++i)
+        if (left[i])
+            kept.push_back(firstStorage + static_cast<StorageId>(i));
+    if (kept.size() != taken.size())
         return false;
+    std::unordered_map<StorageId, StorageId> successor;
+    for (StorageId old : taken) {
+        const StorageRecord &before = trace.storages[old];
+        const auto next = std::find_if(kept.begin(), kept.end(), [&](StorageId id) {
+            const StorageRecord &record = trace.storages[id];
+            return record.bytes == before.bytes && record.role == before.role && record.stream == before.stream &&
+                   std::string_view(record.op) == before.op;
+        });
+        if (next == kept.end())
+            return false;
+        successor.emplace(old, *next);
+        kept.erase(next);
+    }
     const auto offset = static_cast<std::uint32_t>(trace.storages.size()) - firstStorage;
     const std::size_t storages = trace.storages.size(), marks = trace.marks.size();
     trace.storages.reserve(storages + offset);
@@ -74,7 +94,8 @@ bool repeatLastStep(Trace &trace)
     trace.events.reserve(to + (to - from));
     for (std::uint32_t i = from; i < to; ++i) {
         Event event = trace.events[i];
-        event.storage += offset;
+        const auto found = event.storage < firstStorage ? successor.find(event.storage) : successor.end();
+        event.storage = found != successor.end() ? found->second : event.storage + offset;
         trace.events.push_back(event);
     }
     for (std::size_t i = first; i < marks; ++i) {
@@ -108,7 +129,17 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     options.checkpointing = plan.checkpointing;
     options.reentrant = plan.reentrantCheckpointing;
     options.transformers = transformersVersion(plan);
-    CausalLm model(tape, config, options);
+    const std::unique_ptr<ShardingEngine> engine = makeShardingEngine(tape, plan, config);
+    if (engine)
+        options.method.adapterDtype = precision.weights; // DeepSpeed casts the whole model
+    CausalLm model = [&] {
+        std::optional<Tape::OnHost> host;
+        if (engine)
+            host.emplace(tape);
+        return CausalLm(tape, config, options);
+    }();
+    if (engine)
+        engine->load(model);
     result.parametersTotal = model.parameterCount();
     result.parametersTrainable = model.trainableCount();
     const std::vector<Tensor> &trainable = model.trainable();
@@ -121,15 +152,15 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
 
     std::unique_ptr<Optimizer> optimizer;
     std::optional<StepInBackward> inBackward;
-    if (plan.optimizer.inBackward)
+    if (!engine && plan.optimizer.inBackward)
         inBackward.emplace(tape, plan, trainable);
-    else
+    else if (!engine)
         optimizer = makeOptimizer(tape, plan.optimizer);
 
     // What one layer counts for, where the run stands for a deeper model's.
     std::int64_t layerTensors = 0;
     for (const Tensor &parameter : model.parameters())
-        if (tape.trace().storages[parameter->storage].layer == 1) {
+        if (!engine && tape.trace().storages[parameter->storage].layer == 1) {
             const std::int64_t elements = parameter.sizes().elements();
             result.layerTotal += elements;
             result.layerTrainable += parameter.requiresGrad() ? elements : 0;
@@ -151,13 +182,18 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
             }
             if (!plan.loop.outputsHeld)
                 outputs = {};
-            if (plan.batch.gradientAccumulation > 1)
+            if (!engine && plan.batch.gradientAccumulation > 1)
                 loss = divNumber(loss);
             tape.mark(TracePhase::Backward, step, micro);
-            tape.backward(loss);
+            if (engine)
+                engine->backward(loss, micro == micros - 1);
+            else
+                tape.backward(loss);
         }
         tape.mark(TracePhase::Optimizer, step, 0);
-        if (optimizer) {
+        if (engine) {
+            engine->step();
+        } else if (optimizer) {
             if (plan.loop.clipGradNorm)
                 clipGradNorm(tape, trainable, trainableTensors);
             optimizer->step(trainable);
@@ -176,7 +212,7 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
 {
     // A sharding engine's flat buffers hold all layers: their sizes are the whole model's.
     const bool flat = plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master;
-    if (config.layers <= executedLayers || !config.uniformLayers() || flat)
+    if (hasShardingEngine(plan) || config.layers <= executedLayers || !config.uniformLayers() || flat)
         return std::nullopt;
     ModelConfig shallow = config;
     shallow.layers = executedLayers;
@@ -205,8 +241,9 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
                        cancel);
 
     // The first step makes the optimizer's state; from the second on every step is like the one before. So with
-    // micro-batches: in the second gradients exist, and every further one allocates the same.
-    const int micros = static_cast<int>(std::min<std::int64_t>(accumulation, 2));
+    // micro-batches: in the second gradients exist, and every further one allocates the same; but engines do in the last
+    // what they do not do in those between.
+    const int micros = static_cast<int>(std::min<std::int64_t>(accumulation, hasShardingEngine(plan) ? 3 : 2));
     const int executed = std::min(steps, 2);
     std::optional<TrainingRun> run = executeSomeLayers(plan, config, executed, micros, workspaceBytes, cancel);
     if (!run)

@@ -30,6 +30,21 @@ std::optional<Issue> refusedChoice(const TrainingPlan &plan)
     return {};
 }
 
+std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, bool sixteenBitMaster)
+{
+    const bool deepSpeed = plan.parallel.engine == Engine::DeepSpeed;
+    if (deepSpeed && !sixteenBitMaster)
+        return refuse("precision.recipe", "DeepSpeed is executed only in the recipes bf16-master and fp16-master yet",
+                      "use recipe bf16-master");
+    if (!sixteenBitMaster || (!deepSpeed && plan.parallel.engine != Engine::None))
+        return {};
+    if (plan.optimizer.inBackward)
+        return refuse("optimizer.in_backward", "DeepSpeed steps after backward", "set it to false");
+    if (plan.loop.zeroGrad == ZeroGrad::Zeros)
+        return refuse("loop.zero_grad", "DeepSpeed drops gradients after its step", "set it to to-none");
+    return {};
+}
+
 } // namespace
 
 Version transformersVersion(const TrainingPlan &plan)
@@ -79,6 +94,8 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (sixteenBitMaster && resolved.autocast)
         return refuse("precision.autocast", "autocast over DeepSpeed's 16-bit recipes is not executed by this version's engine yet",
                       "leave it null");
+    if (std::optional<Issue> issue = unsupportedByDeepSpeed(plan, sixteenBitMaster))
+        return issue;
     if (plan.method.kind != MethodKind::Full && model.layers > 0)
         return network::checkAdapters(model, plan.method);
     return {};
