@@ -3,6 +3,7 @@
 //
 // bench_headroom [runs]: time and heap allocations of whole estimates, both steps and allocator included.
 // Figures to look at, nothing is asserted. Build it in Release.
+#include "app/keep_memory.h"
 #include "tests/core/bench_statistics.h"
 
 #include "core/estimate/outside.h"
@@ -109,8 +110,8 @@ int main(int argc, char *argv[])
         fmt::print(stderr, "bench_headroom: {} is no number of runs (bench_headroom [runs])\n", argv[1]);
         return 2;
     }
-    fmt::print("One estimate: loading and three steps, two of them executed; {} runs. Milliseconds of processor time, on one core.\n\n",
-               runs);
+    keepFreedMemory(); // as the programs do
+    fmt::print("One estimate: loading, first and later steps, allocator; {} runs. Milliseconds of processor time, on one core.\n\n", runs);
     fmt::print("{:36} {:>8} {:>8} {:>9} {:>8} {:>10} {:>8}   {:>7} {:>9} {:>9} {:>7}\n", "", "median", "p95", "events", "ns/event",
                "heap calls", "heap MB", "engine", "allocator", "summary", "JSON");
     bool all = true;

@@ -4,6 +4,7 @@
 // bench_window [runs]: how long the command line takes for a plan, the window until its first painted chart, and a drag of the
 // sequence slider from each change to the painted chart. Figures to look at, nothing is asserted; let nothing else run. Without
 // QT_QPA_PLATFORM the offscreen platform is used.
+#include "app/keep_memory.h"
 #include "core/estimate/estimate.h"
 #include "tests/core/bench_statistics.h"
 #include "ui/charts/memory_chart.h"
@@ -182,6 +183,7 @@ void reportDrag(const char *name)
 
 int main(int argc, char *argv[])
 {
+    keepFreedMemory(); // as the program does
     if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
         qputenv("QT_QPA_PLATFORM", "offscreen");
     const bool isChild = argc == 2 && std::strcmp(argv[1], childOption) == 0;
