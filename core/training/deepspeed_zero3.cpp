@@ -10,6 +10,13 @@ namespace headroom::training::deepspeed {
 
 using namespace autograd;
 
+namespace {
+
+/// Ranks whose paddings are allocated one by one.
+constexpr std::int64_t mostPaddedRanks = 1024;
+
+} // namespace
+
 ZeroStage3::ZeroStage3(Tape &tape, const Options &options)
     : m_tape(tape)
     , m_options(options)
@@ -157,15 +164,26 @@ void ZeroStage3::reduceBucket()
         Tensor interleaved;
         {
             std::vector<Tensor> paddings;
+            const auto pad = [&](std::int64_t elements) {
+                if (elements > 0)
+                    paddings.push_back(buffer(elements, m_options.communication, "aten.empty.memory_format"));
+            };
             std::int64_t total = 0;
-            for (std::int64_t rank = 0; rank < m_options.ranks; ++rank)
+            for (int id : m_inBucket)
+                total = checkedAdd(total, checkedMultiply(m_coordinator.parameter(id).partition, m_options.ranks));
+            const std::int64_t each = std::min(m_options.ranks, mostPaddedRanks);
+            for (std::int64_t rank = 0; rank < each; ++rank)
                 for (int id : m_inBucket) {
                     const ShardedParameter &parameter = m_coordinator.parameter(id);
-                    const std::int64_t filled =
-                        std::clamp<std::int64_t>(parameter.elements - rank * parameter.partition, 0, parameter.partition);
-                    if (filled < parameter.partition)
-                        paddings.push_back(buffer(parameter.partition - filled, m_options.communication, "aten.empty.memory_format"));
-                    total = checkedAdd(total, parameter.partition);
+                    pad(parameter.partition -
+                        std::clamp<std::int64_t>(parameter.elements - rank * parameter.partition, 0, parameter.partition));
+                }
+            if (each < m_options.ranks) // the rest, as blocks of 512 bytes in one
+                for (int id : m_inBucket) {
+                    const ShardedParameter &parameter = m_coordinator.parameter(id);
+                    const std::int64_t used = (parameter.elements + parameter.partition - 1) / parameter.partition;
+                    const std::int64_t size = elementSize(m_options.communication);
+                    pad((m_options.ranks - std::max(each, used)) * roundUp(parameter.partition * size, 512) / size);
                 }
             if (m_inBucket.size() > 1 || !paddings.empty())
                 interleaved = buffer(total, m_options.communication, reductionName);
