@@ -168,6 +168,8 @@ CachingAllocator::Block CachingAllocator::allocate(std::int64_t bytes, std::uint
     return block;
 }
 
+void CachingAllocator::emptyCache() { d->releaseCache(); }
+
 void CachingAllocator::release(Block block)
 {
     if (block == noBlock)

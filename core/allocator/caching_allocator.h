@@ -49,6 +49,8 @@ public:
     Block allocate(std::int64_t bytes, std::uint32_t stream = 0);
     /// Releases a block; noBlock is ignored.
     void release(Block block);
+    /// torch.cuda.empty_cache(): gives back all that is cached and not in use.
+    void emptyCache();
 
     std::int64_t allocated() const;                        ///< bytes of blocks in use, what they keep unsplit included
     std::int64_t reserved() const;                         ///< bytes of segments

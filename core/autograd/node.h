@@ -70,6 +70,7 @@ struct Node {
     std::int16_t layer = -1;
     TensorImpl *variable = nullptr;              ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
     std::function<Tensor(const Tensor &)> block; ///< CheckpointFunction: the block to run again
+    std::shared_ptr<const void> context; ///< a Python function's ctx: what it keeps besides saved tensors, as long as the node lives
 
     // while a backward runs
     std::uint32_t dependencies = 0;

@@ -29,6 +29,7 @@ Tape::~Tape()
     for (Node &node : m_nodes) {
         releaseSaved(node);
         node.buffer.reset();
+        node.context.reset();
     }
 }
 
@@ -257,11 +258,18 @@ void Tape::dropNode(Node *node)
     assert(node->references > 0);
     if (--node->references > 0)
         return;
-    m_dying.push_back(node);
+    // The latest first, so that what a graph's death releases goes layer by layer; nobody else sees the order.
+    const auto earlier = [](const Node *a, const Node *b) { return a->sequence < b->sequence; };
+    const auto dies = [&](Node *dead) {
+        m_dying.push_back(dead);
+        std::push_heap(m_dying.begin(), m_dying.end(), earlier);
+    };
+    dies(node);
     if (m_releasing)
         return;
     m_releasing = true;
     while (!m_dying.empty()) {
+        std::pop_heap(m_dying.begin(), m_dying.end(), earlier);
         Node *dead = m_dying.back();
         m_dying.pop_back();
         releaseSaved(*dead);
@@ -269,9 +277,10 @@ void Tape::dropNode(Node *node)
         for (std::size_t i = 0; i < dead->edgeCount; ++i)
             if (Node *next = std::exchange(dead->edges[i].node, nullptr))
                 if (--next->references == 0)
-                    m_dying.push_back(next);
+                    dies(next);
         dead->edgeCount = 0;
         dead->block = nullptr; // a Python function's context, unlike what it saved, lives as long as its node
+        dead->context.reset();
         if (TensorImpl *leaf = std::exchange(dead->variable, nullptr)) {
             leaf->accumulator = nullptr;
             if (--leaf->references == 0)

@@ -161,6 +161,8 @@ public:
         {}
     };
     void mark(TracePhase phase, int step, int microBatch);
+    /// torch.cuda.empty_cache()
+    void emptyCache() { m_trace.cacheReleases.push_back(static_cast<std::uint32_t>(m_trace.events.size())); }
     void mark(TracePhase phase); ///< within the same step and micro-batch
     /// Within its scope new tensors are in host memory: they have sizes and no storage on the device.
     class OnHost

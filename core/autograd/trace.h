@@ -82,6 +82,7 @@ struct Trace {
     std::vector<StorageRecord> storages;
     std::vector<Event> events;
     std::vector<Mark> marks;
+    std::vector<std::uint32_t> cacheReleases; ///< torch.cuda.empty_cache() ran before these events, in order
 };
 
 } // namespace headroom::autograd

@@ -93,6 +93,19 @@ GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &re
     return out;
 }
 
+/// The same where kernels are chosen by the GPU: the step is executed for this GPU if it is not the first one's.
+GpuEstimate onItsKernels(const TrainingPlan &plan, const Gpu &gpu, const Estimate &estimate, bool rounded, std::stop_token cancel)
+{
+    TrainingPlan alone = plan;
+    alone.gpus = {gpu.id};
+    if (!training::kernelsDependOnGpu(plan) || training::kernelGpu(alone) == training::kernelGpu(plan))
+        return onGpu(plan, gpu, *estimate.record, estimate.band, rounded);
+    const std::int64_t workspace = cublasWorkspaceBytes(alone, &gpu);
+    training::TrainingRun run = training::run(alone, estimate.model, tracedSteps, workspace, cancel);
+    Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
+    return onGpu(plan, gpu, StepRecord(std::move(run), std::move(replayed), rounded, workspace), estimate.band, rounded);
+}
+
 void addDeepSpeedNotes(Estimate &estimate)
 {
     const TrainingPlan &plan = estimate.plan;
@@ -200,7 +213,7 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
         out->firstPhases[p] = out->phases[p];
     for (const std::string &id : plan.gpus)
         if (const Gpu *gpu = findGpu(id))
-            out->gpus.push_back(onGpu(plan, *gpu, *record, out->band, rounded));
+            out->gpus.push_back(onItsKernels(plan, *gpu, *out, rounded, cancel));
     addNotes(*out, first);
     return std::shared_ptr<const Estimate>(std::move(out));
 }

@@ -3,6 +3,7 @@
 #include "core/estimate/rules.h"
 
 #include "core/autograd/tape.h"
+#include "core/estimate/rules_methods.h"
 #include "core/estimate/rules_sharding.h"
 
 #include <string_view>
@@ -201,13 +202,17 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
         return {"adapters", "results within an adapter",
                 "The low-rank product x A^T is kept for the gradient of B; B's result is added to the layer's output.", peft};
     if (s.phase == TracePhase::Forward && has(module, "_proj") && has(op, "_to_copy") && s.dtype == DType::Float32)
-        return {"adapters", "fp32 copy of an adapted Linear's input",
-                "The adapter's weights are fp32, so its input is cast; without autocast every adapted Linear keeps a copy of its own.",
-                peft};
+        return {
+            "adapters", "fp32 copy of an adapted Linear's input",
+            "The adapter's weights are fp32, so its input is cast. Without autocast every adapted Linear keeps a copy of its own, twice "
+            "as large as the 16-bit input that full fine-tuning keeps once for all Linears it enters.",
+            peft};
     if (s.phase != TracePhase::Backward || s.recomputed) {
         if (has(op, "_to_copy"))
             return {group, "16-bit copies for products",
-                    "Autocast casts a product's inputs and weights; the product keeps the copies its gradients need.", autocast};
+                    "Autocast casts a product's inputs and weights, a quantised Linear its input; a product keeps the copies its gradients "
+                    "need.",
+                    autocast};
         if (has(module, "act_fn"))
             return {"MLP", "output of the activation", "Kept by the product of gate and up, whose gradients need both factors.",
                     derivatives};
@@ -241,6 +246,8 @@ TensorRule ruleFor(const StorageRecord &storage, Component component)
 {
     if (madeByEngine(storage))
         return deepSpeedRule(storage, component);
+    if (const auto rule = methodRule(storage, component, groupOf(storage.module)))
+        return *rule;
     switch (component) {
     case Component::Weights: return weight(storage);
     case Component::Gradients: return gradient(storage);

@@ -19,7 +19,10 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
     out.blockBytes.resize(trace.storages.size());
     std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
     CachingAllocator allocator(options);
+    auto cacheRelease = trace.cacheReleases.begin();
     for (std::uint32_t i = 0; i < trace.events.size(); ++i) {
+        for (; cacheRelease != trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
+            allocator.emptyCache();
         const Event event = trace.events[i];
         if (event.release) {
             allocator.release(blocks[event.storage]);

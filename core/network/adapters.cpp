@@ -84,6 +84,13 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
                              "method.modules_to_save",
                              "\"" + name + "\" is both a LoRA target and a module to save",
                              "name it in one of the two lists only"};
+        for (std::string_view module : linearModules)
+            if (method.kind == MethodKind::Qlora && module != "lm_head" && isSaved(module, {name}))
+                return Issue{{},
+                             0,
+                             "method.modules_to_save",
+                             "\"" + name + "\" is quantised and cannot be trained whole",
+                             "name modules that stay unquantised: embed_tokens, lm_head or norms"};
     }
     return {};
 }
@@ -93,10 +100,9 @@ namespace {
 class AdapterMaker : public ModuleVisitor
 {
 public:
-    AdapterMaker(Tape &tape, const Method &method, DType weights)
+    AdapterMaker(Tape &tape, const Method &method)
         : m_tape(tape)
         , m_method(method)
-        , m_weights(weights)
     {}
 
     void linear(Linear &module) override
@@ -105,22 +111,30 @@ public:
             return;
         LoraAdapter adapter;
         adapter.dropout = m_method.dropout;
-        const std::int64_t in = module.weight.size(1), out = module.weight.size(0);
+        const std::int64_t in = module.inFeatures(), out = module.outFeatures();
+        const DType dtype = baseDtype(module);
         {
             Tape::Scope scope(m_tape, module.names.a);
-            adapter.a = m_tape.empty({m_method.rank, in}, m_weights, "aten._to_copy.default");
+            adapter.a = m_tape.empty({m_method.rank, in}, dtype, "aten._to_copy.default");
         }
         {
             Tape::Scope scope(m_tape, module.names.b);
-            adapter.b = m_tape.empty({out, m_method.rank}, m_weights, "aten._to_copy.default");
+            adapter.b = m_tape.empty({out, m_method.rank}, dtype, "aten._to_copy.default");
         }
         module.lora = std::move(adapter);
     }
 
 private:
+    /// tuners_utils.py: _get_base_layer_device_and_dtype; an integer dtype is not taken over.
+    static DType baseDtype(const Linear &module)
+    {
+        if (!module.quantized)
+            return module.weight.dtype();
+        return module.quantized->fourBit() ? module.quantized->compute : DType::Float32;
+    }
+
     Tape &m_tape;
     const Method &m_method;
-    DType m_weights;
 };
 
 /// modules_to_save: the module is copied, the copy trained, the original kept.
@@ -199,9 +213,9 @@ private:
 
 } // namespace
 
-void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method, DType weights)
+void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method)
 {
-    AdapterMaker maker(tape, method, weights);
+    AdapterMaker maker(tape, method);
     visit(maker);
     SavedCopies copies(tape, method.modulesToSave);
     visit(copies);

@@ -23,8 +23,11 @@ Tensor Builder::buffer(const Dims &sizes, DType dtype, const char *op) const
 Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const
 {
     Tape::Scope scope(m_tape, names.self);
-    Linear linear{names, {}, {}, {}, {}, {}};
-    linear.weight = parameter({out, in});
+    Linear linear{names, {}, {}, {}, {}, {}, {}};
+    if (m_quantizer)
+        linear.quantized = m_quantizer->quantize({out, in});
+    else
+        linear.weight = parameter({out, in});
     if (bias)
         linear.bias = parameter({out});
     return linear;

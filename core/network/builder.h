@@ -10,13 +10,17 @@ namespace headroom::network {
 class Builder
 {
 public:
-    Builder(Tape &tape, DType weights)
+    /// `quantizer`: every Linear is quantised as soon as it is loaded; null: none is. It must outlive the builder.
+    Builder(Tape &tape, DType weights, Quantizer *quantizer = nullptr)
         : m_tape(tape)
         , m_weights(weights)
+        , m_quantizer(quantizer)
     {}
 
     Tape &tape() const { return m_tape; }
     DType weights() const { return m_weights; }
+    /// Quantised models come from the host tensor by tensor: what is computed while a model is built stays there.
+    bool fromHost() const { return m_quantizer != nullptr; }
 
     Tensor parameter(const Dims &sizes, const char *op = "aten.empty.memory_format") const;
     /// A buffer: counted with the weights, never trained.
@@ -28,6 +32,7 @@ public:
 private:
     Tape &m_tape;
     DType m_weights;
+    Quantizer *m_quantizer;
 };
 
 } // namespace headroom::network

@@ -4,6 +4,7 @@
 
 #include "core/autograd/module_hooks.h"
 #include "core/network/adapters.h"
+#include "core/network/kbit_preparation.h"
 
 namespace headroom::network {
 
@@ -26,7 +27,10 @@ public:
 
     void linear(Linear &module) override
     {
-        m_model.take(module.weight, m_full);
+        if (module.quantized) // counted by the elements that it had
+            m_model.take(module.quantized->codes, false, module.quantized->sizes.elements());
+        else
+            m_model.take(module.weight, m_full);
         m_model.take(module.bias, m_full);
         if (module.lora) {
             m_model.take(module.lora->a, true);
@@ -56,16 +60,23 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
     , m_options(options)
     , m_model(makeDecoderModel(config, options.attention, options.transformers))
 {
-    const Builder builder(tape, options.weights);
-    m_model->build(builder);
-    // A tied head exists for an instant, before it is given the embedding's weight.
-    m_head = builder.linear(headNames, config.hiddenSize, config.vocabSize, false);
+    const auto visitAll = [this](ModuleVisitor &visitor) { visit(visitor); };
+    if (options.method.kind == MethodKind::Qlora)
+        m_quantizer.emplace(tape, options.method.quantization, options.weights, options.compute, options.gpu);
+    m_model->build(Builder(tape, options.weights, m_quantizer ? &*m_quantizer : nullptr));
+    // The output head stays as it is. A tied one exists for an instant, before it is given the embedding's weight; a
+    // quantised model's does so on the host.
+    if (config.tiedEmbeddings && m_quantizer)
+        m_head.names = headNames;
+    else
+        m_head = Builder(tape, options.weights).linear(headNames, config.hiddenSize, config.vocabSize, false);
     m_head.isHead = true;
     if (config.tiedEmbeddings)
         m_head.weight = m_model->embeddingWeight();
-    if (options.method.kind == MethodKind::Lora)
-        addAdapters(
-            tape, [this](ModuleVisitor &visitor) { visit(visitor); }, options.method, options.weights);
+    if (m_quantizer && options.method.kbitPreparation)
+        prepareForKbitTraining(tape, visitAll);
+    if (options.method.kind != MethodKind::Full)
+        addAdapters(tape, visitAll, options.method);
     ParameterCollector collector(*this);
     visit(collector);
 }
@@ -76,17 +87,18 @@ void CausalLm::visit(ModuleVisitor &visitor)
     visitor.linear(m_head);
 }
 
-void CausalLm::take(Tensor &parameter, bool trainable)
+void CausalLm::take(const Tensor &parameter, bool trainable, std::int64_t elements)
 {
     const bool tied = parameter && !m_parameters.empty() && m_parameters.front().impl() == parameter.impl();
     if (!parameter || tied) // a tied head is the embedding, the first parameter
         return;
     parameter->requiresGrad = trainable;
     m_parameters.push_back(parameter);
-    m_parameterCount = checkedAdd(m_parameterCount, parameter.sizes().elements());
+    m_parameterElements.push_back(elements);
+    m_parameterCount = checkedAdd(m_parameterCount, elements);
     if (trainable) {
         m_trainable.push_back(parameter);
-        m_trainableCount = checkedAdd(m_trainableCount, parameter.sizes().elements());
+        m_trainableCount = checkedAdd(m_trainableCount, elements);
     }
 }
 

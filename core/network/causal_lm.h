@@ -17,6 +17,8 @@ struct NetworkOptions {
     Checkpointing checkpointing = Checkpointing::None;
     bool reentrant = false;
     Version transformers{5, 24};
+    DType compute = DType::BFloat16; ///< of products: autocast's dtype, else the weights'
+    GpuProperties gpu;               ///< which decides kernels
 };
 
 /// What model.forward() returns.
@@ -39,21 +41,26 @@ public:
 
     /// All parameters in the order of model.parameters(), a tied one once.
     const std::vector<Tensor> &parameters() const { return m_parameters; }
+    /// How many elements each counts for: a quantised weight what it had before.
+    const std::vector<std::int64_t> &parameterElements() const { return m_parameterElements; }
     /// Those that require a gradient.
     const std::vector<Tensor> &trainable() const { return m_trainable; }
     std::int64_t parameterCount() const { return m_parameterCount; }
     std::int64_t trainableCount() const { return m_trainableCount; }
 
 private:
-    void take(Tensor &parameter, bool trainable);
+    void take(const Tensor &parameter, bool trainable, std::int64_t elements);
+    void take(const Tensor &parameter, bool trainable) { take(parameter, trainable, parameter.sizes().elements()); }
     Tensor callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input);
     Tensor loss(Tensor &logits, const Tensor &labels);
 
     Tape &m_tape;
     NetworkOptions m_options;
+    std::optional<Quantizer> m_quantizer;
     std::unique_ptr<DecoderModel> m_model;
     Linear m_head;
     std::vector<Tensor> m_parameters, m_trainable;
+    std::vector<std::int64_t> m_parameterElements;
     std::int64_t m_parameterCount = 0, m_trainableCount = 0;
 
     friend class ParameterCollector;

@@ -47,6 +47,11 @@ void DecoderModel::build(const Builder &builder)
     // inv_freq and original_inv_freq; what other kinds of rope compute on the way is of the same 512 bytes
     Tape::Scope scope(tape, "model.rotary_emb");
     const Dims half{m_config.headDim / 2};
+    if (builder.fromHost()) {
+        m_inverseFrequencies = builder.buffer(half, DType::Float32, "aten._to_copy.default");
+        m_originalInverseFrequencies = builder.buffer(half, DType::Float32, "aten._to_copy.default");
+        return;
+    }
     Tensor range = tape.empty(half, DType::Float32, "aten.arange.start_step");
     Tensor exponent = tape.empty(half, DType::Float32, "aten.div.Tensor");
     range.reset();

@@ -29,11 +29,14 @@ Tensor Linear::forward(const Tensor &x) const
             tape.mark(autograd::TracePhase::Loss);
         if (saved)
             return callLinear(names.self, Whole, input, saved, savedBias);
-        return lora ? adapted(input) : linear(input, weight, bias);
+        if (lora)
+            return adapted(input);
+        return quantized ? quantizedLinear(input, quantized, bias) : linear(input, weight, bias);
     };
     return callModule(tape, names.self, saved || lora ? Outer : Whole, x, run); // ModulesToSaveWrapper, PEFT's Linear, nn.Linear
 }
 
+/// peft/tuners/lora/layer.py: Linear.forward; bnb.py: Linear4bit.forward, Linear8bitLt.forward.
 /// result = base_layer(x); x = x.to(lora_A.weight.dtype); result = result + lora_B(lora_A(dropout(x))) * scaling
 Tensor Linear::adapted(const Tensor &x) const
 {
@@ -41,12 +44,15 @@ Tensor Linear::adapted(const Tensor &x) const
     Tensor result;
     {
         Tape::Scope base(tape, names.base);
-        result = callLinear(names.self, Base, x, weight, bias);
+        result = quantized ? quantizedLinear(x, quantized, bias) : callLinear(names.self, Base, x, weight, bias);
     }
+    if (quantized && quantized->fourBit() && !halted(result))
+        result = clone(result, preservedStrides(result)); // "we need to defensively clone here"
+    const bool autocast = tape.autocast().has_value();
     const DType resultDtype = result.dtype();
     if (ModuleHooks *hooks = tape.moduleHooks())
         hooks->access(lora->a);
-    const Tensor cast = to(x, lora->a.dtype());
+    const Tensor cast = quantized && autocast ? x : to(x, lora->a.dtype());
     Tensor update;
     {
         Tensor dropped;
@@ -64,11 +70,13 @@ Tensor Linear::adapted(const Tensor &x) const
         update = callLinear(names.self, AdapterB, update, lora->b);
     }
     update = mulNumber(update);
+    if (quantized && !autocast)
+        update = to(update, resultDtype);
     result = add(result, update);
     update.reset();
     if (halted(result))
         return {};
-    return to(result, resultDtype);
+    return quantized ? result : to(result, resultDtype);
 }
 
 Tensor RmsNorm::forward(const Tensor &x) const

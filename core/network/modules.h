@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/autograd/operators.h"
+#include "core/network/quantized_weight.h"
 
 #include <optional>
 #include <string>
@@ -44,6 +45,10 @@ struct Linear {
     Tensor saved; ///< PEFT's trainable copy (modules_to_save), which then computes instead of weight
     Tensor savedBias;
     bool isHead = false; ///< the output head: the loss phase begins where it is called
+    std::shared_ptr<QuantizedWeight> quantized; ///< then weight is undefined
+
+    std::int64_t inFeatures() const { return quantized ? quantized->sizes[1] : weight.size(1); }
+    std::int64_t outFeatures() const { return quantized ? quantized->sizes[0] : weight.size(0); }
 
     Tensor forward(const Tensor &x) const;
 

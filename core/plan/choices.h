@@ -9,7 +9,6 @@
 /// What each choice field can be, in the order of its enumeration: {in the file, for people, tip, why it is refused}.
 namespace headroom::choices {
 
-inline constexpr std::string_view quantised = HEADROOM_TR("QLoRA is not executed by this version's engine yet");
 inline constexpr std::string_view notYet = HEADROOM_TR("Not executed by this version's engine yet");
 inline constexpr std::string_view deepSpeedOnly = HEADROOM_TR("Of the sharding engines, this version executes DeepSpeed only");
 
@@ -20,17 +19,17 @@ inline constexpr std::array method{
                 {}},
     FieldChoice{
         "lora", HEADROOM_TR("LoRA"), HEADROOM_TR("The base is frozen; two thin matrices beside each targeted layer are trained."), {}},
-    FieldChoice{"qlora", HEADROOM_TR("QLoRA"), HEADROOM_TR("As LoRA, over a base that is stored in 4 or 8 bits."), quantised},
+    FieldChoice{"qlora", HEADROOM_TR("QLoRA"), HEADROOM_TR("As LoRA, over a base that is stored in 4 or 8 bits."), {}},
 };
 static_assert(method.size() == static_cast<std::size_t>(MethodKind::Qlora) + 1);
 
 inline constexpr std::array quantization{
-    FieldChoice{"nf4", "NF4", HEADROOM_TR("4 bits, one fp32 scale for every 64 weights."), quantised},
-    FieldChoice{"nf4-double", HEADROOM_TR("NF4, double quantisation"), HEADROOM_TR("As NF4, with the scales themselves stored in 8 bits."),
-                quantised},
-    FieldChoice{"fp4", "FP4", HEADROOM_TR("4-bit floats, stored as NF4 is."), quantised},
-    FieldChoice{"int8", "LLM.int8()", HEADROOM_TR("8 bits, one scale for each row."), quantised},
-    FieldChoice{"gptq-int4", HEADROOM_TR("GPTQ, 4 bits"), HEADROOM_TR("4 bits in groups of 128 weights."), quantised},
+    FieldChoice{"nf4", "NF4", HEADROOM_TR("4 bits, one fp32 scale for every 64 weights."), {}},
+    FieldChoice{
+        "nf4-double", HEADROOM_TR("NF4, double quantisation"), HEADROOM_TR("As NF4, with the scales themselves stored in 8 bits."), {}},
+    FieldChoice{"fp4", "FP4", HEADROOM_TR("4-bit floats, stored as NF4 is."), {}},
+    FieldChoice{"int8", "LLM.int8()", HEADROOM_TR("8 bits, one scale for each row."), {}},
+    FieldChoice{"gptq-int4", HEADROOM_TR("GPTQ, 4 bits"), HEADROOM_TR("4 bits in groups of 128 weights."), notYet},
 };
 static_assert(quantization.size() == static_cast<std::size_t>(Quantization::GptqInt4) + 1);
 

@@ -55,7 +55,7 @@ private:
     void split()
     {
         m_origins.resize(m_trace.storages.size());
-        std::size_t mark = 0;
+        std::size_t mark = 0, cacheRelease = 0;
         std::int16_t current = -1;
         bool boundary = true;
         const auto size = static_cast<std::uint32_t>(m_trace.events.size());
@@ -64,6 +64,8 @@ private:
                 boundary = true; // a pass never crosses a mark
                 current = -1;
             }
+            for (; cacheRelease < m_trace.cacheReleases.size() && m_trace.cacheReleases[cacheRelease] <= i; ++cacheRelease)
+                boundary = true;
             const std::uint32_t limit = mark < m_trace.marks.size() ? m_trace.marks[mark].event : size;
             if (!m_trace.events[i].release) {
                 // a workspace is taken in passing, by whichever layer multiplies first
@@ -209,8 +211,10 @@ private:
     {
         m_out.storages.resize(m_count);
         m_out.events.reserve(m_trace.events.size() + m_trace.events.size() * static_cast<std::size_t>(m_more) / executedLayers);
-        std::size_t mark = 0;
+        std::size_t mark = 0, cacheRelease = 0;
         forEach([&](const Segment &segment, int layer) {
+            for (; cacheRelease < m_trace.cacheReleases.size() && m_trace.cacheReleases[cacheRelease] <= segment.from; ++cacheRelease)
+                m_out.cacheReleases.push_back(static_cast<std::uint32_t>(m_out.events.size()));
             for (; mark < m_trace.marks.size() && m_trace.marks[mark].event <= segment.from; ++mark) {
                 m_out.marks.push_back(m_trace.marks[mark]);
                 m_out.marks.back().event = static_cast<std::uint32_t>(m_out.events.size());

@@ -98,6 +98,10 @@ bool repeatLastStep(Trace &trace)
         event.storage = found != successor.end() ? found->second : event.storage + offset;
         trace.events.push_back(event);
     }
+    const std::size_t cacheReleases = trace.cacheReleases.size();
+    for (std::size_t i = 0; i < cacheReleases; ++i)
+        if (trace.cacheReleases[i] >= from)
+            trace.cacheReleases.push_back(trace.cacheReleases[i] + (to - from));
     for (std::size_t i = first; i < marks; ++i) {
         Mark mark = trace.marks[i];
         mark.event += to - from;
@@ -129,6 +133,8 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     options.checkpointing = plan.checkpointing;
     options.reentrant = plan.reentrantCheckpointing;
     options.transformers = transformersVersion(plan);
+    options.compute = precision.autocast.value_or(precision.weights);
+    options.gpu = kernelGpu(plan);
     const std::unique_ptr<ShardingEngine> engine = makeShardingEngine(tape, plan, config);
     if (engine)
         options.method.adapterDtype = precision.weights; // DeepSpeed casts the whole model
@@ -159,13 +165,15 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
 
     // What one layer counts for, where the run stands for a deeper model's.
     std::int64_t layerTensors = 0;
-    for (const Tensor &parameter : model.parameters())
+    for (std::size_t i = 0; i < model.parameters().size(); ++i) {
+        const Tensor &parameter = model.parameters()[i];
         if (!engine && tape.trace().storages[parameter->storage].layer == 1) {
-            const std::int64_t elements = parameter.sizes().elements();
+            const std::int64_t elements = model.parameterElements()[i];
             result.layerTotal += elements;
             result.layerTrainable += parameter.requiresGrad() ? elements : 0;
             layerTensors += parameter.requiresGrad() ? 1 : 0;
         }
+    }
     const std::int64_t trainableTensors = std::ssize(trainable) + (standsFor - config.layers) * layerTensors;
 
     for (int step = 0; step < steps; ++step) {

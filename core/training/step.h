@@ -4,6 +4,7 @@
 
 #include "core/autograd/trace.h"
 #include "core/model/model_config.h"
+#include "core/network/gemm_4bit.h"
 #include "core/plan/training_plan.h"
 #include "core/units/result.h"
 #include "core/units/version.h"
@@ -30,6 +31,12 @@ struct TrainingRun {
 /// The version of transformers whose rules are followed: the plan's, but for PyTorch before 2.6, on which
 /// transformers 5.24 does not run (its package requires torch >= 2.6): there 4.46, a version of that time.
 Version transformersVersion(const TrainingPlan &plan);
+
+/// What kernels are told about the plan's first GPU; an A100 where it names none, or one whose multiprocessors are not known.
+network::GpuProperties kernelGpu(const TrainingPlan &plan);
+
+/// Whether what a step allocates depends on them.
+bool kernelsDependOnGpu(const TrainingPlan &plan);
 
 /// Why this version's engine does not execute the plan, field and reason; nothing where it does.
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model);

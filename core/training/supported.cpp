@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/hardware/gpu.h"
 #include "core/network/adapters.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
@@ -42,6 +43,9 @@ std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, bool sixte
         return refuse("optimizer.in_backward", "DeepSpeed steps after backward", "set it to false");
     if (plan.loop.zeroGrad == ZeroGrad::Zeros)
         return refuse("loop.zero_grad", "DeepSpeed drops gradients after its step", "set it to to-none");
+    if (plan.method.kind == MethodKind::Qlora)
+        return refuse("method.kind", "QLoRA under DeepSpeed is not executed by this version's engine yet",
+                      "choose lora, or parallel.engine none with recipe bf16");
     return {};
 }
 
@@ -51,6 +55,20 @@ Version transformersVersion(const TrainingPlan &plan)
 {
     const Version given = parseVersion(plan.runtime.transformers);
     return parseVersion(plan.runtime.torch) < Version{2, 6} && given >= Version{5, 0} ? Version{4, 46} : given;
+}
+
+network::GpuProperties kernelGpu(const TrainingPlan &plan)
+{
+    const Gpu *gpu = plan.gpus.empty() ? nullptr : findGpu(plan.gpus.front());
+    if (!gpu || gpu->multiprocessors == 0 || gpu->computeMajor == 0)
+        return {};
+    return {gpu->multiprocessors, gpu->computeMajor, gpu->computeMinor};
+}
+
+bool kernelsDependOnGpu(const TrainingPlan &plan)
+{
+    const bool fourBit = plan.method.quantization != Quantization::Int8 && plan.method.quantization != Quantization::GptqInt4;
+    return plan.method.kind == MethodKind::Qlora && fourBit;
 }
 
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model)

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/rules_methods.h"
+
+#include <string_view>
+
+namespace headroom {
+
+using namespace autograd;
+
+namespace {
+
+constexpr const char *quantize = "bitsandbytes 0.50, functional.py: quantize_4bit, QuantState";
+constexpr const char *gemm4bit = "bitsandbytes 0.50, backends/cuda/ops.py: gemm_4bit";
+constexpr const char *matMul4Bit = "bitsandbytes 0.50, autograd/_functions.py: MatMul4Bit";
+constexpr const char *int8 = "bitsandbytes 0.50, autograd/_functions.py: MatMul8bitLt";
+constexpr const char *kbit = "huggingface/peft 0.21, utils/other.py: prepare_model_for_kbit_training";
+constexpr const char *peftBnb = "huggingface/peft 0.21, tuners/lora/bnb.py";
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::optional<TensorRule> quantizedWeightRule(const StorageRecord &s, const char *group)
+{
+    const std::string_view op = s.op, module = s.module;
+    if (has(op, "quantize_4bit") && s.dtype == DType::UInt8)
+        return TensorRule{group, "4-bit codes", "Two weights share a byte: half a byte for every weight.", quantize};
+    if (has(op, "quantize_4bit"))
+        return TensorRule{group, "scales (absmax)",
+                          "Every 64 weights are divided by their largest magnitude, the absmax, kept in fp32: 0.0625 bytes a weight.",
+                          quantize};
+    if (has(op, "quantize_blockwise") && s.dtype == DType::UInt8)
+        return TensorRule{group, "8-bit scales (absmax)",
+                          "Double quantisation keeps the largest magnitude of every 64 weights, the absmax, as an 8-bit code itself: "
+                          "0.0156 bytes a weight.",
+                          quantize};
+    if (has(op, "quantize_blockwise"))
+        return TensorRule{group, "scales of the 8-bit scales",
+                          "Double quantisation divides every 256 scales by their largest magnitude, kept in fp32.", quantize};
+    if (op == "aten.mean.default")
+        return TensorRule{group, "mean of the scales",
+                          "Double quantisation stores the scales without their mean: one number, a block of 512 bytes, a weight.",
+                          quantize};
+    if (has(op, "int8_vectorwise_quant") && s.dtype == DType::Int8)
+        return TensorRule{group, "8-bit codes", "LLM.int8() keeps one byte for every weight.", int8};
+    if (has(op, "int8_vectorwise_quant"))
+        return TensorRule{group, "scales of the rows", "LLM.int8() keeps one fp32 scale for every output of a Linear.", int8};
+    if (op != "aten._to_copy.default" || has(module, "lora_") || has(module, "rotary_emb"))
+        return {};
+    if (s.shape == ShortDims(Dims{16}) && s.dtype == DType::Float32)
+        return TensorRule{group, "table of 4-bit values",
+                          "Each quantised weight has a copy of the 16 values that its codes stand for: a block of 512 bytes.", quantize};
+    if (s.shape == ShortDims(Dims{256}) && s.dtype == DType::Float32 && has(module, "_proj"))
+        return TensorRule{group, "table of 8-bit values",
+                          "Double quantisation gives each weight a copy of the 256 values that its scales' codes stand for.", quantize};
+    if (s.dtype == DType::Float32)
+        return TensorRule{group, "parameter upcast to fp32",
+                          "PEFT's preparation casts whatever is not quantised to fp32: norms, biases, embedding and output head.", kbit};
+    return TensorRule{group, "bias in the compute dtype", "A quantised Linear casts its bias at the first use and keeps it so.",
+                      "bitsandbytes 0.50, nn/modules.py: Linear4bit.forward"};
+}
+
+std::optional<TensorRule> quantizedProductRule(const StorageRecord &s, const char *group)
+{
+    const std::string_view op = s.op, module = s.module;
+    if (has(op, "dequantize_4bit"))
+        return TensorRule{group, "dequantised weight",
+                          "The matrix product wants the weight in 16 or 32 bits: it is made from codes and scales for this one product, in "
+                          "forward where the tokens are too many for the fused kernel, and always in backward.",
+                          s.phase == TracePhase::Backward && !s.recomputed ? matMul4Bit : gemm4bit};
+    if (has(op, "dequantize_blockwise") || (has(op, "gemm_4bit") && s.dtype == DType::Float32 && s.shape.rank() == 1))
+        return TensorRule{group, "scales in fp32", "Double quantisation's 8-bit scales are decoded before the weight is.", gemm4bit};
+    if (has(op, "gemm_4bit"))
+        return TensorRule{group, "result of the fused kernel",
+                          "For few tokens one kernel multiplies with the 4-bit codes: no weight is made.", gemm4bit};
+    if (has(op, "int8_linear_matmul"))
+        return TensorRule{group, "int32 sums", "The 8-bit product is summed in int32: four bytes for every output of every token.", int8};
+    if (has(op, "int8_"))
+        return TensorRule{group, "within the 8-bit product",
+                          "LLM.int8() brings its input to fp16, looks for outliers, makes 8-bit codes and a scale for every token.", int8};
+    if (op == "aten.clone.default" && has(module, "_proj") && s.phase != TracePhase::Backward)
+        return TensorRule{group, "copy of the base's result", "PEFT clones what a 4-bit Linear returns before it adds the adapter's.",
+                          peftBnb};
+    return {};
+}
+
+} // namespace
+
+std::optional<TensorRule> methodRule(const StorageRecord &s, Component component, const char *group)
+{
+    switch (component) {
+    case Component::Weights: return quantizedWeightRule(s, group);
+    case Component::Gradients: return {};
+    case Component::Optimizer: return {};
+    case Component::Activations:
+    case Component::Temporary: break;
+    }
+    return quantizedProductRule(s, group);
+}
+
+} // namespace headroom

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/operators.h"
+#include "core/network/gemm_4bit.h"
+#include "core/plan/training_plan.h"
+
+#include <memory>
+
+namespace headroom::network {
+
+using autograd::Dims;
+using autograd::Tape;
+using autograd::Tensor;
+
+/// A frozen weight in 4 or 8 bits, with all that is needed to compute with it.
+///
+/// bitsandbytes 0.50 keeps a 4-bit weight as `codes` of half a byte each and one scale, `absmax`, for every 64 weights;
+/// with double quantisation the scales are 8-bit codes themselves, with an fp32 scale for every 256 of them and one offset
+/// (functional.py: quantize_4bit, QuantState). LLM.int8() has one scale for each output (nn/modules.py: Int8Params).
+struct QuantizedWeight {
+    Quantization kind = Quantization::Nf4Double;
+    Dims sizes;                      ///< [out, in] as it was before
+    DType dtype = DType::BFloat16;   ///< of the weight before, and of what backward makes of it again
+    DType compute = DType::BFloat16; ///< bnb_4bit_compute_dtype: inputs are cast to it
+    GpuProperties gpu;
+    Tensor codes;        ///< 4 bits: [out * in / 2, 1] uint8; 8 bits: [out, in] int8
+    Tensor absmax;       ///< 4 bits: [blocks] fp32, uint8 under double quantisation; 8 bits: [out] fp32
+    Tensor table;        ///< 4 bits: the 16 values
+    Tensor offset;       ///< double quantisation: mean of the scales
+    Tensor nestedAbsmax; ///< [blocks / 256] fp32
+    Tensor nestedTable;  ///< the 256 values of the 8-bit scales
+
+    bool fourBit() const { return kind == Quantization::Nf4 || kind == Quantization::Nf4Double || kind == Quantization::Fp4; }
+    bool nested() const { return kind == Quantization::Nf4Double; }
+};
+
+/// Quantises weights on the device one after the other, as loading with a BitsAndBytesConfig does
+/// (transformers/integrations/bitsandbytes.py).
+class Quantizer
+{
+public:
+    Quantizer(Tape &tape, Quantization kind, DType weights, DType compute, const GpuProperties &gpu)
+        : m_tape(tape)
+        , m_kind(kind)
+        , m_weights(weights)
+        , m_compute(compute)
+        , m_gpu(gpu)
+    {}
+
+    std::shared_ptr<QuantizedWeight> quantize(const Dims &sizes);
+
+private:
+    void to4bit(QuantizedWeight &weight);
+    void to8bit(QuantizedWeight &weight);
+    Tensor keep(const Dims &sizes, DType dtype, const char *op);
+
+    Tape &m_tape;
+    Quantization m_kind;
+    DType m_weights, m_compute;
+    GpuProperties m_gpu;
+    Tensor m_blockwiseTable; ///< functional.py: name2qmap["dynamic"], made at the first use and kept
+};
+
+/// What a quantised Linear computes: Linear4bit.forward, Linear8bitLt.forward. `bias` changes
+/// its dtype for good where bitsandbytes casts it in place.
+Tensor quantizedLinear(const Tensor &x, const std::shared_ptr<QuantizedWeight> &weight, const Tensor &bias);
+
+/// functional.py: dequantize_4bit; the weight in the dtype it had.
+Tensor dequantize4bit(Tape &tape, const QuantizedWeight &weight);
+
+} // namespace headroom::network
