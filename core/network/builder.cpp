@@ -23,7 +23,8 @@ Tensor Builder::buffer(const Dims &sizes, DType dtype, const char *op) const
 Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const
 {
     Tape::Scope scope(m_tape, names.self);
-    Linear linear{names, {}, {}, {}, {}, {}, {}};
+    Linear linear{};
+    linear.names = names;
     if (m_quantizer)
         linear.quantized = m_quantizer->quantize({out, in});
     else

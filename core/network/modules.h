@@ -44,7 +44,7 @@ struct Linear {
     std::optional<LoraAdapter> lora;
     Tensor saved; ///< PEFT's trainable copy (modules_to_save), which then computes instead of weight
     Tensor savedBias;
-    bool isHead = false; ///< the output head: the loss phase begins where it is called
+    bool isHead = false;                        ///< the output head: the loss phase begins where it is called
     std::shared_ptr<QuantizedWeight> quantized; ///< then weight is undefined
 
     std::int64_t inFeatures() const { return quantized ? quantized->sizes[1] : weight.size(1); }
