@@ -76,8 +76,8 @@ private slots:
     {
         Tape tape;
         const std::int64_t huge = std::int64_t{1} << 31;
-        QVERIFY_EXCEPTION_THROWN(tape.empty({huge, huge, 4}, DType::Float32), SizeOverflow);
-        QVERIFY_EXCEPTION_THROWN(tape.empty({huge, huge}, DType::Float32), SizeOverflow); // 2^62 elements fit, 2^64 bytes do not
+        QVERIFY_THROWS_EXCEPTION(SizeOverflow, tape.empty({huge, huge, 4}, DType::Float32));
+        QVERIFY_THROWS_EXCEPTION(SizeOverflow, tape.empty({huge, huge}, DType::Float32)); // 2^62 elements fit, 2^64 bytes do not
         QCOMPARE(now(tape), std::size_t{0});
     }
 

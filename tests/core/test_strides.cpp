@@ -102,7 +102,7 @@ private slots:
         QCOMPARE(toString(contiguousStrides({2, 3, 4})), std::string("[12, 4, 1]"));
         QCOMPARE(toString(contiguousStrides({2, 0, 4})), std::string("[4, 4, 1]"));
         QCOMPARE(toString(contiguousStrides({})), std::string("[]"));
-        QVERIFY_EXCEPTION_THROWN(contiguousStrides({std::int64_t{1} << 40, std::int64_t{1} << 40, 1}), SizeOverflow);
+        QVERIFY_THROWS_EXCEPTION(SizeOverflow, contiguousStrides({std::int64_t{1} << 40, std::int64_t{1} << 40, 1}));
     }
 };
 

@@ -289,7 +289,7 @@ private slots:
         std::stop_source source;
         source.request_stop();
         const TrainingPlan plan = planspread::smallPlan();
-        QVERIFY_EXCEPTION_THROWN(training::run(plan, *resolveModel(plan), 3, 0, source.get_token()), training::Cancelled);
+        QVERIFY_THROWS_EXCEPTION(training::Cancelled, training::run(plan, *resolveModel(plan), 3, 0, source.get_token()));
     }
 };
 
