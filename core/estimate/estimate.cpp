@@ -164,6 +164,20 @@ void addNotes(Estimate &estimate, const Gpu *first)
     if (plan.attention == AttentionKind::FlashAttention2)
         note(Severity::Information, "attention", "The flash-attn package is taken to allocate what PyTorch's own flash attention does.");
     addDeepSpeedNotes(estimate);
+    if (plan.optimizer.kind == OptimizerKind::Muon)
+        note(Severity::Information, "optimizer.kind",
+             "torch.optim.Muon takes matrices alone. Vectors (norms, biases) are not stepped, and their gradients stay: a run that trains "
+             "them needs a second optimizer.");
+    if (plan.optimizer.kind == OptimizerKind::AdamW8bit || plan.optimizer.kind == OptimizerKind::PagedAdamW8bit ||
+        plan.optimizer.kind == OptimizerKind::Lion8bit)
+        note(Severity::Information, "optimizer.kind",
+             "A trained embedding has 8-bit state as all else. The Hugging Face Trainer gives it 32-bit state, 3 bytes more for each "
+             "element "
+             "of each moment.");
+    if (estimate.hostSteady.value > 0)
+        note(Severity::Information, "optimizer.kind",
+             "Paged state of parameters with 100,000 elements and more is managed memory: it counts for the host here, and moves to the "
+             "device for the step where there is room.");
     if (plan.batch.gradientAccumulation > 3)
         note(Severity::Information, "batch.gradient_accumulation",
              fmt::format("Three of the {} micro-batches are executed; every further one allocates what the third does.",
@@ -195,6 +209,7 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
     out->model = std::move(model);
     out->parametersTotal = run.parametersTotal;
     out->parametersTrainable = run.parametersTrainable;
+    out->hostSteady = out->hostPeak = Bytes{run.hostBytes};
     Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
     auto record = std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace);
     out->record = record;

@@ -84,8 +84,10 @@ TensorRule optimizerState(const StorageRecord &s)
     if (op == "aten.clone.default")
         return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as each trained parameter, in its dtype.",
                 "pytorch/pytorch 2.13, torch/optim/sgd.py"};
-    return {"moments", "exp_avg and exp_avg_sq",
-            "Adam keeps two moments as large as each trained parameter, in the dtype of what it updates, from the first step on.", adam};
+    return {"moments", "moments or momentum",
+            "Adam keeps two moments as large as each trained parameter, Lion and Muon one, from the first step on: in the dtype of what "
+            "PyTorch updates, in fp32 with bitsandbytes.",
+            adam};
 }
 
 /// Storages that only the loss makes.

@@ -15,6 +15,7 @@ constexpr const char *gemm4bit = "bitsandbytes 0.50, backends/cuda/ops.py: gemm_
 constexpr const char *matMul4Bit = "bitsandbytes 0.50, autograd/_functions.py: MatMul4Bit";
 constexpr const char *int8 = "bitsandbytes 0.50, autograd/_functions.py: MatMul8bitLt";
 constexpr const char *kbit = "huggingface/peft 0.21, utils/other.py: prepare_model_for_kbit_training";
+constexpr const char *bnbOptimizer = "bitsandbytes 0.50, optim/optimizer.py: init_state";
 constexpr const char *peftBnb = "huggingface/peft 0.21, tuners/lora/bnb.py";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -59,6 +60,28 @@ std::optional<TensorRule> quantizedWeightRule(const StorageRecord &s, const char
                       "bitsandbytes 0.50, nn/modules.py: Linear4bit.forward"};
 }
 
+std::optional<TensorRule> optimizerRule(const StorageRecord &s)
+{
+    const std::string_view op = s.op;
+    if (s.dtype == DType::UInt8)
+        return TensorRule{"moments", "8-bit moments",
+                          "One byte for every element of each moment, for parameters of 4096 elements and more.", bnbOptimizer};
+    if (op == "aten.zeros.default" && s.shape.rank() == 1)
+        return TensorRule{
+            "moments", "scales of the 8-bit moments (absmax)",
+            "Every 256 elements of a moment are divided by their largest magnitude, kept in fp32: 2.03125 bytes for two moments "
+            "in all.",
+            bnbOptimizer};
+    if (op == "aten._to_copy.default" && s.shape.rank() == 1)
+        return TensorRule{"moments", "tables of 8-bit values", "What the 256 codes of a moment stand for, once for all parameters.",
+                          bnbOptimizer};
+    if (op == "aten.new_zeros.default")
+        return TensorRule{"moments", "rows and columns of second moments",
+                          "Adafactor keeps a number for each row and each column of a matrix instead of one for each element.",
+                          "pytorch/pytorch 2.13, torch/optim/_adafactor.py"};
+    return {};
+}
+
 std::optional<TensorRule> quantizedProductRule(const StorageRecord &s, const char *group)
 {
     const std::string_view op = s.op, module = s.module;
@@ -90,7 +113,7 @@ std::optional<TensorRule> methodRule(const StorageRecord &s, Component component
     switch (component) {
     case Component::Weights: return quantizedWeightRule(s, group);
     case Component::Gradients: return {};
-    case Component::Optimizer: return {};
+    case Component::Optimizer: return optimizerRule(s);
     case Component::Activations:
     case Component::Temporary: break;
     }

@@ -70,15 +70,15 @@ inline constexpr std::array optimizer{
     FieldChoice{"adam", "Adam", HEADROOM_TR("Two moments for every trained parameter."), {}},
     FieldChoice{"sgd", "SGD", HEADROOM_TR("Keeps no state."), {}},
     FieldChoice{"sgd-momentum", HEADROOM_TR("SGD with momentum"), HEADROOM_TR("One momentum buffer for every trained parameter."), {}},
-    FieldChoice{"adafactor", "Adafactor", HEADROOM_TR("A row and a column of second moments instead of a matrix."), notYet},
-    FieldChoice{"lion", "Lion", HEADROOM_TR("One moment for every trained parameter."), notYet},
-    FieldChoice{"muon", "Muon", HEADROOM_TR("One momentum for matrices, AdamW for the rest."), notYet},
-    FieldChoice{"adamw-8bit", HEADROOM_TR("AdamW, 8 bits"), HEADROOM_TR("Two moments of 8 bits with a scale for each block."), notYet},
-    FieldChoice{"paged-adamw-8bit", HEADROOM_TR("AdamW, 8 bits, paged"), HEADROOM_TR("As AdamW 8 bits; the state can move to the host."),
-                notYet},
-    FieldChoice{"paged-adamw-32bit", HEADROOM_TR("AdamW, 32 bits, paged"), HEADROOM_TR("As AdamW; the state can move to the host."),
-                notYet},
-    FieldChoice{"lion-8bit", HEADROOM_TR("Lion, 8 bits"), HEADROOM_TR("One moment of 8 bits with a scale for each block."), notYet},
+    FieldChoice{"adafactor", "Adafactor", HEADROOM_TR("A row and a column of second moments instead of a matrix."), {}},
+    FieldChoice{"lion", "Lion", HEADROOM_TR("One moment for every trained parameter."), {}},
+    FieldChoice{
+        "muon", "Muon", HEADROOM_TR("One momentum buffer for every matrix, orthogonalised in 16 bits; vectors are not stepped."), {}},
+    FieldChoice{"adamw-8bit", HEADROOM_TR("AdamW, 8 bits"), HEADROOM_TR("Two moments of 8 bits with a scale for each block."), {}},
+    FieldChoice{
+        "paged-adamw-8bit", HEADROOM_TR("AdamW, 8 bits, paged"), HEADROOM_TR("As AdamW 8 bits; the state can move to the host."), {}},
+    FieldChoice{"paged-adamw-32bit", HEADROOM_TR("AdamW, 32 bits, paged"), HEADROOM_TR("As AdamW; the state can move to the host."), {}},
+    FieldChoice{"lion-8bit", HEADROOM_TR("Lion, 8 bits"), HEADROOM_TR("One moment of 8 bits with a scale for each block."), {}},
 };
 static_assert(optimizer.size() == static_cast<std::size_t>(OptimizerKind::Lion8bit) + 1);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/training/optimizer.h"
+#include "core/training/optimizer_state.h"
 
 #include "core/autograd/operators.h"
 
@@ -14,9 +14,7 @@ namespace {
 
 Tensor stateLike(Tape &tape, const Tensor &like, const char *op)
 {
-    Tensor state = tape.make(like.sizes(), preservedStrides(like), like.dtype(), op);
-    tape.setRole(state, Role::OptimizerState);
-    return state;
+    return keepState(tape, like.sizes(), preservedStrides(like), like.dtype(), op);
 }
 
 /// torch/optim/adam.py, adamw.py. exp_avg and exp_avg_sq have the parameter's dtype. The step count is on the host unless
@@ -124,8 +122,17 @@ std::unique_ptr<Optimizer> makeOptimizer(Tape &tape, const OptimizerChoice &choi
     switch (choice.kind) {
     case OptimizerKind::Sgd: return std::make_unique<Sgd>(tape, false);
     case OptimizerKind::SgdMomentum: return std::make_unique<Sgd>(tape, true);
-    default: return std::make_unique<Adam>(tape, choice.implementation);
+    case OptimizerKind::Adafactor: return makeAdafactor(tape, choice.implementation == OptimizerImplementation::ForLoop);
+    case OptimizerKind::Muon: return makeMuon(tape);
+    case OptimizerKind::Lion:
+    case OptimizerKind::AdamW8bit:
+    case OptimizerKind::PagedAdamW8bit:
+    case OptimizerKind::PagedAdamW32bit:
+    case OptimizerKind::Lion8bit: return makeBitsAndBytes(tape, choice.kind);
+    case OptimizerKind::AdamW:
+    case OptimizerKind::Adam: break;
     }
+    return std::make_unique<Adam>(tape, choice.implementation);
 }
 
 void zeroGrad(const std::vector<Tensor> &parameters, ZeroGrad how)

@@ -19,10 +19,15 @@ public:
     /// One step over `parameters`, each with its gradient. State is made at a parameter's first step, as PyTorch does.
     /// The same parameters in the same order at every call.
     virtual void step(const std::vector<autograd::Tensor> &parameters) = 0;
+    /// Whether it was given this parameter; the others keep their gradients, which nobody drops.
+    virtual bool takes(const autograd::Tensor &) const { return true; }
 };
 
 /// The plan's optimizer: adamw, adam, sgd, sgd-momentum in fused, foreach and for-loop form (torch 2.13, torch/optim).
 std::unique_ptr<Optimizer> makeOptimizer(autograd::Tape &tape, const OptimizerChoice &choice);
+
+/// Bytes of a parameter's state that are in managed memory: outside the device's figures, paged in when a step needs them.
+std::int64_t pagedStateBytes(OptimizerKind kind, std::int64_t elements);
 
 /// optimizer.zero_grad(): drops the gradients; with zeros they stay as they are.
 void zeroGrad(const std::vector<autograd::Tensor> &parameters, ZeroGrad how);

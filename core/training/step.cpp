@@ -27,7 +27,8 @@ public:
     StepInBackward(Tape &tape, const TrainingPlan &plan, const std::vector<Tensor> &parameters)
     {
         for (const Tensor &parameter : parameters)
-            m_optimizers.emplace(parameter.impl(), makeOptimizer(tape, plan.optimizer));
+            if (auto optimizer = makeOptimizer(tape, plan.optimizer); optimizer->takes(parameter))
+                m_optimizers.emplace(parameter.impl(), std::move(optimizer));
         tape.afterAccumulate = [this](const Tensor &leaf) {
             const auto found = m_optimizers.find(leaf.impl());
             if (found == m_optimizers.end())
@@ -163,6 +164,13 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     else if (!engine)
         optimizer = makeOptimizer(tape, plan.optimizer);
 
+    std::vector<Tensor> stepped;
+    if (optimizer)
+        std::copy_if(trainable.begin(), trainable.end(), std::back_inserter(stepped), [&](const Tensor &t) { return optimizer->takes(t); });
+
+    const auto hostBytes = [&](const Tensor &parameter) {
+        return !engine && parameter.requiresGrad() ? pagedStateBytes(plan.optimizer.kind, parameter.sizes().elements()) : 0;
+    };
     // What one layer counts for, where the run stands for a deeper model's.
     std::int64_t layerTensors = 0;
     for (std::size_t i = 0; i < model.parameters().size(); ++i) {
@@ -171,8 +179,10 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
             const std::int64_t elements = model.parameterElements()[i];
             result.layerTotal += elements;
             result.layerTrainable += parameter.requiresGrad() ? elements : 0;
+            result.layerHostBytes += hostBytes(parameter);
             layerTensors += parameter.requiresGrad() ? 1 : 0;
         }
+        result.hostBytes = checkedAdd(result.hostBytes, hostBytes(parameter));
     }
     const std::int64_t trainableTensors = std::ssize(trainable) + (standsFor - config.layers) * layerTensors;
 
@@ -205,7 +215,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
             if (plan.loop.clipGradNorm)
                 clipGradNorm(tape, trainable, trainableTensors);
             optimizer->step(trainable);
-            zeroGrad(trainable, plan.loop.zeroGrad);
+            zeroGrad(stepped, plan.loop.zeroGrad);
         }
         tape.mark(TracePhase::Idle, step, 0);
     }
@@ -235,6 +245,7 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
     run.repeatedLayers = true;
     run.parametersTotal = checkedAdd(run.parametersTotal, checkedMultiply(more, run.layerTotal));
     run.parametersTrainable = checkedAdd(run.parametersTrainable, checkedMultiply(more, run.layerTrainable));
+    run.hostBytes = checkedAdd(run.hostBytes, checkedMultiply(more, run.layerHostBytes));
     return run;
 }
 

@@ -24,6 +24,8 @@ struct TrainingRun {
     std::int64_t parametersTrainable = 0;
     std::int64_t layerTotal = 0; ///< elements in the second layer
     std::int64_t layerTrainable = 0;
+    std::int64_t hostBytes = 0;      ///< optimizer state in managed memory
+    std::int64_t layerHostBytes = 0; ///< of it in the second layer
     int steps = 0;
     bool repeatedLayers = false; ///< layers between the first and last three are copies of the third
 };

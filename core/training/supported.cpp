@@ -43,6 +43,8 @@ std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, bool sixte
         return refuse("optimizer.in_backward", "DeepSpeed steps after backward", "set it to false");
     if (plan.loop.zeroGrad == ZeroGrad::Zeros)
         return refuse("loop.zero_grad", "DeepSpeed drops gradients after its step", "set it to to-none");
+    if (plan.optimizer.kind > OptimizerKind::SgdMomentum)
+        return refuse("optimizer.kind", "DeepSpeed is executed with Adam, AdamW and SGD only", "choose adamw");
     if (plan.method.kind == MethodKind::Qlora)
         return refuse("method.kind", "QLoRA under DeepSpeed is not executed by this version's engine yet",
                       "choose lora, or parallel.engine none with recipe bf16");
