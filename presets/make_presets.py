@@ -17,6 +17,7 @@ models.json: {"format": 1, "models": [{
     "parameters": elements, a tied head once; null where no count is known,
     "published":  true where the published total of the checkpoint confirms `parameters` to the unit,
     "config":     what of config.json shapes the memory; only for model types that are executed,
+    "unresolved": instead of it, the fields on which the sources disagree; such a model is listed, not executed,
     "source":     where the figures were read }]}
 Families together in the order in which they first appear, small to large within each.
 
@@ -34,7 +35,13 @@ import json
 import pathlib
 import sys
 
-EXECUTED = ("llama", "mistral", "qwen2", "qwen3")
+EXECUTED = ("llama", "mistral", "qwen2", "qwen3", "granite", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "phi3", "glm",
+            "glm4")
+
+# Which of a family's biases on query, key and value are fixed; for the others config.json says attention_bias.
+FIXED_BIAS = {"qwen2": True, "mistral": False, "phi3": False}
+NO_OUTPUT_BIAS = ("qwen2", "mistral", "phi3", "glm", "glm4")
+QUERY_KEY_NORM = {"qwen3": "per_head_rmsnorm", "gemma3_text": "per_head_rmsnorm", "olmo2": "full_width_rmsnorm", "olmo3": "full_width_rmsnorm"}
 
 # What the driver and the CUDA context keep from torch's total, in MiB; see the plan format, `gpus`.
 KEPT_FROM_TORCH_MIB = 500
@@ -64,24 +71,26 @@ def config_of(model):
     }
     bias = model["attention_bias"]
     qkv = {bias["q"], bias["k"], bias["v"]}
-    if kind == "qwen2":
-        assert qkv == {True} and not bias["o"], model["hf_id"]
-    elif kind == "mistral":
-        assert qkv == {False} and not bias["o"], model["hf_id"]
-    else:
-        assert len(qkv | {bias["o"]}) == 1, model["hf_id"]
-        if bias["q"]:
-            config["attention_bias"] = True
+    assert len(qkv) == 1, model["hf_id"]
+    assert bias["o"] == (bias["q"] and kind not in NO_OUTPUT_BIAS), model["hf_id"]
+    if kind in FIXED_BIAS:
+        assert qkv == {FIXED_BIAS[kind]}, model["hf_id"]
+    elif bias["q"] or kind in ("glm", "glm4"):
+        config["attention_bias"] = bias["q"]
     if model["mlp_bias"]:
         assert kind == "llama", model["hf_id"]
         config["mlp_bias"] = True
-    assert not model["lm_head_bias"] and model["norm_type"] == "rmsnorm" and model["gated_mlp"], model["hf_id"]
-    assert (model["qk_norm"] is not None) == (kind == "qwen3"), model["hf_id"]
-    config["hidden_act"] = model["activation"]
-    if kind == "mistral":
+    assert not model["lm_head_bias"] and model["norm_type"].startswith("rmsnorm") and model["gated_mlp"], model["hf_id"]
+    assert model["qk_norm"] == QUERY_KEY_NORM.get(kind), model["hf_id"]
+    config["hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act"] = model["activation"]
+    if kind in ("mistral", "phi3", "gemma2", "gemma3_text"):
         config["sliding_window"] = model["sliding_window"]
     else:
         assert model["sliding_window"] is None, model["hf_id"]
+    pattern = model["layer_pattern"] or {}
+    for key in ("sliding_window_pattern", "no_rope_layer_interval"):
+        if key in pattern:
+            config[key] = pattern[key]
     return config
 
 
@@ -96,7 +105,9 @@ def model_entry(model):
         "parameters": parameters,
         "published": model["param_check"] == "exact",
     }
-    if kind in EXECUTED:
+    if "num_hidden_layers" in model.get("unresolved_fields", []):
+        entry["unresolved"] = model["unresolved_fields"]
+    elif kind in EXECUTED:
         entry["config"] = config_of(model)
     sources = list(model["sources"])
     if model["official_params_source"]:

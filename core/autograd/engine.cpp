@@ -25,6 +25,11 @@ bool ownsAlone(const Tensor &gradient, std::uint32_t storageReferences)
     return gradient->references == 1 && storageReferences == 1 && isDense(gradient->sizes, gradient->strides);
 }
 
+bool hasGradient(const Node &node)
+{
+    return std::any_of(node.results.begin(), node.results.end(), [](const NodeResult &result) { return result.buffer.defined(); });
+}
+
 } // namespace
 
 Tensor BackwardCall::unpack(int slot) { return tape.unpack(node, slot); }
@@ -42,18 +47,17 @@ Tensor Tape::unpack(Node &node, int slot)
 /// Brings a gradient to the sizes and dtype of what it belongs to (engine.cpp: validate_outputs).
 void Tape::fit(Tensor &gradient, const Edge &edge)
 {
-    const Node &target = *edge.node;
-    if (!(gradient->sizes == target.outputSizes))
-        gradient = sumTo(std::move(gradient), target.outputSizes);
-    if (gradient->dtype != target.outputDtype)
-        gradient = toCopy(gradient, target.outputDtype);
+    const NodeResult &target = edge.node->results[edge.input];
+    if (!(gradient->sizes == target.sizes))
+        gradient = sumTo(std::move(gradient), target.sizes);
+    if (gradient->dtype != target.dtype)
+        gradient = toCopy(gradient, target.dtype);
 }
 
 void Tape::evaluate(Node *node, std::vector<Node *> &ready)
 {
-    Tensor gradient = std::move(node->buffer);
-
     if (node->variable) { // AccumulateGrad
+        Tensor gradient = std::move(node->results[0].buffer);
         TensorImpl *leaf = node->variable;
         ParameterScope scope(*this, Tensor(leaf));
         if (leaf->grad) {
@@ -74,14 +78,15 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
         return;
     }
 
-    BackwardCall call(*this, *node, std::move(gradient));
+    BackwardCall call(*this, *node);
     const char *module = std::exchange(m_module, node->module);
     const std::int16_t layer = std::exchange(m_layer, node->layer);
     node->op->backward(call);
     for (std::size_t i = 0; i < node->edgeCount; ++i)
         if (node->edges[i].node && call.outputs[i])
             fit(call.outputs[i], node->edges[i]);
-    call.grad.reset();
+    for (Tensor &gradient : call.grads)
+        gradient.reset();
     releaseSaved(*node);
 
     for (std::size_t i = 0; i < node->edgeCount; ++i) {
@@ -90,17 +95,18 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
             continue;
         Tensor &output = call.outputs[i];
         if (output) {
-            if (!next->buffer) {
-                next->buffer = std::move(output);
-            } else if (ownsAlone(next->buffer, m_storageReferences[next->buffer->storage])) {
+            Tensor &buffer = next->results[node->edges[i].input].buffer;
+            if (!buffer) {
+                buffer = std::move(output);
+            } else if (ownsAlone(buffer, m_storageReferences[buffer->storage])) {
                 output.reset(); // old.add_(new)
             } else {
-                next->buffer = add(next->buffer, output);
+                buffer = add(buffer, output);
                 output.reset();
             }
         }
         assert(next->dependencies > 0);
-        if (--next->dependencies == 0 && next->buffer) {
+        if (--next->dependencies == 0 && hasGradient(*next)) {
             ready.push_back(next);
             std::push_heap(ready.begin(), ready.end(), runsBefore);
         }
@@ -137,7 +143,7 @@ void Tape::backward(const Tensor &root, const Tensor &gradient)
         }
     }
 
-    start->buffer = rootGradient;
+    start->results[root->outputIndex].buffer = rootGradient;
     std::vector<Node *> ready{start};
     while (!ready.empty()) {
         std::pop_heap(ready.begin(), ready.end(), runsBefore);

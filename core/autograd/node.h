@@ -20,10 +20,17 @@ struct Operator {
     void (*backward)(BackwardCall &call); ///< torch/csrc/autograd/FunctionsManual.cpp, tools/autograd/derivatives.yaml
 };
 
-/// Where a gradient goes: input `input` of `node`.
+/// Where a gradient goes: it belongs to result `input` of `node`'s forward.
 struct Edge {
     Node *node = nullptr;
     std::uint8_t input = 0;
+};
+
+/// What a node knows of a tensor that its operator returned, and the gradient that comes in for it.
+struct NodeResult {
+    Dims sizes; ///< incoming gradients are fitted to these
+    DType dtype = DType::Float32;
+    Tensor buffer; ///< InputBuffer: the gradients summed up so far, while a backward runs
 };
 
 /// A block run under non-reentrant checkpointing (torch/utils/checkpoint.py: _CheckpointFrame). It keeps the block's
@@ -51,7 +58,7 @@ struct SavedSlot {
 /// A node of the backward graph (torch/csrc/autograd/function.h). Reference-counted: by the tensors whose gradFunction
 /// it is and by the edges that lead to it.
 struct Node {
-    static constexpr std::size_t maxEdges = 4, maxSaved = 8, maxOutputs = 1;
+    static constexpr std::size_t maxEdges = 4, maxSaved = 8, maxResults = 3;
 
     const Operator *op = nullptr;
     Tape *tape = nullptr;
@@ -64,8 +71,7 @@ struct Node {
     std::array<std::int64_t, 4> scalars{}; ///< what the formula needs besides tensors (a dimension, a size, a flag)
     Dims sizes;                            ///< sizes of an input, where the formula needs them
     Dims strides;
-    Dims outputSizes; ///< metadata of the forward's output, which incoming gradients are fitted to
-    DType outputDtype = DType::Float32;
+    std::array<NodeResult, maxResults> results;
     const char *module = "";
     std::int16_t layer = -1;
     TensorImpl *variable = nullptr;              ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
@@ -75,18 +81,21 @@ struct Node {
     // while a backward runs
     std::uint32_t dependencies = 0;
     std::uint32_t epoch = 0;
-    Tensor buffer; ///< InputBuffer: the gradients summed up so far
 };
 
-/// One call of a node's formula: the gradient that came in, the saved tensors, and the gradients to hand on.
+/// One call of a node's formula: the gradients that came in, the saved tensors, and the gradients to hand on.
 class BackwardCall
 {
 public:
-    BackwardCall(Tape &onTape, Node &ofNode, Tensor &&incoming)
+    /// Takes the gradients out of the node's buffers.
+    BackwardCall(Tape &onTape, Node &ofNode)
         : tape(onTape)
         , node(ofNode)
-        , grad(std::move(incoming))
-    {}
+        , grad(grads[0])
+    {
+        for (std::size_t i = 0; i < grads.size(); ++i)
+            grads[i] = std::move(ofNode.results[i].buffer);
+    }
 
     /// SavedVariable::unpack(): under checkpointing the first call runs the block again.
     Tensor unpack(int slot);
@@ -96,7 +105,8 @@ public:
 
     Tape &tape;
     Node &node;
-    Tensor grad;
+    std::array<Tensor, Node::maxResults> grads; ///< by result; undefined where none came
+    Tensor &grad;                               ///< the first, which is the only one for most operators
     std::array<Tensor, Node::maxEdges> outputs;
 };
 

@@ -22,6 +22,9 @@ Tensor transposed2d(const Tensor &t); ///< t.t()
 Tensor unsqueeze(const Tensor &t, int dim);
 Tensor expand(const Tensor &t, const Dims &sizes);
 Tensor sliceLast(const Tensor &t, std::int64_t from, std::int64_t length); ///< t[..., from:from+length]
+Tensor everySecond(const Tensor &t);                                       ///< t[..., 0::2], t[..., 1::2]
+std::vector<Tensor> chunkLast(const Tensor &t, int count);                 ///< t.chunk(count, dim=-1), up to three
+std::vector<Tensor> splitLast(const Tensor &t, const Dims &sizes);         ///< t.split(sizes, dim=-1), up to three
 Tensor sliceRows(const Tensor &t, std::int64_t length);                    ///< t[..., :length, :]
 Tensor contiguous(const Tensor &t);                                        ///< t itself where it is row-major, else a copy
 
@@ -34,6 +37,9 @@ Tensor mulScalar(const Tensor &a); ///< mul.Scalar: nothing saved
 Tensor divNumber(const Tensor &a);
 Tensor neg(const Tensor &a);
 Tensor square(const Tensor &a); ///< a.pow(2)
+Tensor cube(const Tensor &a);   ///< torch.pow(a, 3.0): in fp32 under autocast
+Tensor tanh(const Tensor &a);
+Tensor relu(const Tensor &a);
 Tensor rsqrt(const Tensor &a);
 Tensor silu(const Tensor &a);
 Tensor gelu(const Tensor &a);
@@ -43,6 +49,8 @@ Tensor clone(const Tensor &a, const Dims &strides);
 Tensor dropout(const Tensor &a, double p);     ///< native_dropout; a itself for p == 0
 Tensor unary(const Tensor &a, const char *op); ///< an elementwise result for which no gradient is recorded (cos, sin ...)
 Tensor catLast(const Tensor &a, const Tensor &b);
+Tensor stackLast(const Tensor &a, const Tensor &b);           ///< torch.stack((a, b), dim=-1)
+Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n); ///< a.repeat_interleave(n, dim=-1): always a copy
 
 // -- reductions
 Tensor meanLast(const Tensor &a);            ///< mean over the last dimension, kept as 1
@@ -50,6 +58,7 @@ Tensor sumTo(Tensor &&a, const Dims &sizes); ///< reduces broadcast dimensions o
 
 // -- matrix products
 Tensor mm(const Tensor &a, const Tensor &b);                                   ///< [n, k] x [k, m]
+Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b);            ///< bias + a b, under autocast too
 Tensor bmm(const Tensor &a, const Tensor &b);                                  ///< [b, n, k] x [b, k, m]
 Tensor matmul(const Tensor &a, const Tensor &b);                               ///< [..., n, k] x [..., k, m] with equal leading sizes
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
@@ -68,7 +77,7 @@ Tensor scaledDotProductAttention(Tensor query, Tensor key, Tensor value, Tensor 
 
 /// Strides of an elementwise result (ATen/TensorIterator.cpp: reorder_dimensions, allocate_or_resize_outputs).
 Dims elementwiseStrides(const Tensor &a, const Tensor &b, const Dims &sizes);
-/// Strides as a's where a is dense (memory_format=preserve), else row-major.
+/// Strides as a's where a is dense, else dense in the order of a's (memory_format=preserve).
 Dims preservedStrides(const Tensor &a);
 /// The dtype that two tensors promote to.
 DType promote(DType a, DType b);

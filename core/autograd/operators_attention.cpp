@@ -17,6 +17,13 @@ constexpr const char *efficientName = "aten._scaled_dot_product_efficient_attent
 /// An output as `like`, in its memory layout.
 Tensor emptyLike(const Tensor &like, const char *op) { return like->tape->make(like.sizes(), preservedStrides(like), like.dtype(), op); }
 
+/// [B, H, S, D] lying in memory as [B, S, H, D], whatever the layout of `like`.
+Tensor emptyHeadsInside(const Tensor &like, const char *op)
+{
+    const Dims &s = like.sizes();
+    return like->tape->make(s, {s[1] * s[2] * s[3], s[3], s[1] * s[3], 1}, like.dtype(), op);
+}
+
 // Buffers of the flash backward kernel (flash_attn/flash_api.cpp: mha_bwd): softmax_d, dq_accum, and dk, dv expanded to
 // all heads where heads are grouped.
 void flashBackward(BackwardCall &call)
@@ -65,7 +72,7 @@ void efficientBackward(BackwardCall &call)
     buffers[used++] = tape.allocateStorage(checkedMultiply(checkedMultiply(elementSize(q.dtype()) * b, h * d), s), bufferName);
     if (elementSize(q.dtype()) == 2)
         buffers[used++] = tape.allocateStorage(checkedMultiply(checkedMultiply(4 * b, h * roundUp(d, 64)), roundUp(s, 64)), bufferName);
-    Tensor dq = emptyLike(q, name), dk = emptyLike(k, name), dv = emptyLike(v, name);
+    Tensor dq = emptyHeadsInside(q, name), dk = emptyHeadsInside(k, name), dv = emptyHeadsInside(v, name);
     for (std::size_t i = 0; i < used; ++i)
         tape.freeStorage(buffers[i]);
     if (call.needs(0))
@@ -131,7 +138,7 @@ Tensor efficient(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor
     tape.save(node, 3, bias);
     if (tape.stopped())
         return {};
-    Tensor out = emptyLike(q, efficientName);
+    Tensor out = emptyHeadsInside(q, efficientName);
     Tensor lse = tape.empty({q.size(0), q.size(1), roundUp(q.size(2), 32)}, DType::Float32, efficientName);
     Tensor seed = tape.empty({}, DType::Int64, efficientName);
     Tensor offset = tape.empty({}, DType::Int64, efficientName);

@@ -16,8 +16,6 @@ DType promote(DType a, DType b)
     return std::max(a, b); // the enumeration is in promotion order, the two half types apart
 }
 
-Dims preservedStrides(const Tensor &a) { return isDense(a.sizes(), a.strides()) ? a.strides() : contiguousStrides(a.sizes()); }
-
 Dims elementwiseStrides(const Tensor &a, const Tensor &b, const Dims &sizes)
 {
     const bool same = a.sizes() == sizes && (!b || b.sizes() == sizes);
@@ -73,6 +71,12 @@ Dims elementwiseStrides(const Tensor &a, const Tensor &b, const Dims &sizes)
     return strides;
 }
 
+Dims preservedStrides(const Tensor &a)
+{
+    // ATen/ExpandUtils.h: infer_dense_strides sorts as TensorIterator does
+    return isDense(a.sizes(), a.strides()) ? a.strides() : elementwiseStrides(a, {}, a.sizes());
+}
+
 namespace {
 
 /// An elementwise result of one or two tensors, without a graph.
@@ -126,6 +130,20 @@ void powBackward(BackwardCall &call)
 }
 constexpr Operator powOperator{"PowBackward0", powBackward};
 
+void tanhBackward(BackwardCall &call)
+{
+    Tensor result = call.unpack(0);
+    call.give(0, compute(call.grad, result, result.dtype(), "aten.tanh_backward.default"));
+}
+constexpr Operator tanhOperator{"TanhBackward0", tanhBackward};
+
+void reluBackward(BackwardCall &call)
+{
+    Tensor result = call.unpack(0);
+    call.give(0, compute(call.grad, result, result.dtype(), "aten.threshold_backward.default"));
+}
+constexpr Operator reluOperator{"ReluBackward0", reluBackward};
+
 void rsqrtBackward(BackwardCall &call)
 {
     // -0.5 * grad * result.pow(3)
@@ -169,6 +187,16 @@ void catBackward(BackwardCall &call)
 }
 constexpr Operator catOperator{"CatBackward0", catBackward};
 
+// stack_tensors_backward: grad.select(dim, i), views of the gradient
+void stackBackward(BackwardCall &call)
+{
+    const Dims sizes = call.grad.sizes().leading(), strides = call.grad.strides().leading();
+    for (int i = 0; i < 2; ++i)
+        if (call.needs(i))
+            call.give(i, call.tape.view(call.grad, sizes, strides));
+}
+constexpr Operator stackOperator{"StackBackward0", stackBackward};
+
 void meanBackward(BackwardCall &call)
 {
     // grad.expand(sizes) / n
@@ -199,6 +227,18 @@ Tensor savingInput(const Operator &op, const Tensor &a, const char *name)
         return {};
     Tensor out = compute(a, {}, a.dtype(), name);
     tape.attach(node, out);
+    return out;
+}
+
+Tensor savingResult(const Operator &op, const Tensor &a, const char *name)
+{
+    if (halted(a))
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(op, {&a});
+    Tensor out = compute(a, {}, a.dtype(), name);
+    tape.attach(node, out);
+    tape.save(node, 0, out);
     return out;
 }
 
@@ -248,20 +288,17 @@ Tensor mulScalar(const Tensor &a) { return simple(mulScalarOperator, a, "aten.mu
 Tensor divNumber(const Tensor &a) { return simple(divNumberOperator, a, "aten.div.Tensor"); }
 Tensor neg(const Tensor &a) { return simple(negOperator, a, "aten.neg.default"); }
 Tensor square(const Tensor &a) { return savingInput(powOperator, a, "aten.pow.Tensor_Scalar"); }
+Tensor cube(const Tensor &a)
+{
+    // pow is on autocast's list of operators in fp32
+    return savingInput(powOperator, !halted(a) && a->tape->autocast() ? to(a, DType::Float32) : a, "aten.pow.Tensor_Scalar");
+}
 Tensor silu(const Tensor &a) { return savingInput(siluOperator, a, "aten.silu.default"); }
 Tensor gelu(const Tensor &a) { return savingInput(geluOperator, a, "aten.gelu.default"); }
 
-Tensor rsqrt(const Tensor &a)
-{
-    if (halted(a))
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(rsqrtOperator, {&a});
-    Tensor out = compute(a, {}, a.dtype(), "aten.rsqrt.default");
-    tape.attach(node, out);
-    tape.save(node, 0, out);
-    return out;
-}
+Tensor rsqrt(const Tensor &a) { return savingResult(rsqrtOperator, a, "aten.rsqrt.default"); }
+Tensor tanh(const Tensor &a) { return savingResult(tanhOperator, a, "aten.tanh.default"); }
+Tensor relu(const Tensor &a) { return savingResult(reluOperator, a, "aten.relu.default"); }
 
 Tensor toCopy(const Tensor &a, DType dtype)
 {
@@ -308,6 +345,29 @@ Tensor catLast(const Tensor &a, const Tensor &b)
     Tensor out = tape.empty(sizes, promote(a.dtype(), b.dtype()), "aten.cat.default");
     tape.attach(node, out);
     return out;
+}
+
+Tensor stackLast(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(stackOperator, {&a, &b});
+    Dims sizes = a.sizes();
+    sizes.append(2);
+    Tensor out = tape.empty(sizes, promote(a.dtype(), b.dtype()), "aten.stack.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n)
+{
+    if (halted(a))
+        return {};
+    Dims repeated = a.sizes(), flat = a.sizes();
+    repeated.append(n);
+    flat[flat.rank() - 1] *= n;
+    return view(clone(expand(unsqueeze(a, a.rank()), repeated), contiguousStrides(repeated)), flat);
 }
 
 Tensor meanLast(const Tensor &a)

@@ -51,7 +51,7 @@ constexpr Operator embeddingOperator{"EmbeddingBackward0", embeddingBackward};
 
 void layerNormBackward(BackwardCall &call)
 {
-    Tensor input = call.unpack(0), mean = call.unpack(1), rstd = call.unpack(2), weight = call.unpack(3);
+    Tensor input = call.unpack(0), mean = call.unpack(1), rstd = call.unpack(2), weight = call.unpack(3), bias = call.unpack(4);
     const char *op = "aten.native_layer_norm_backward.default";
     if (call.needs(0))
         call.give(0, call.tape.empty(input.sizes(), call.grad.dtype(), op));
@@ -60,6 +60,28 @@ void layerNormBackward(BackwardCall &call)
             call.give(i, call.tape.empty(weight.sizes(), weight.dtype(), op));
 }
 constexpr Operator layerNormOperator{"NativeLayerNormBackward0", layerNormBackward};
+
+Tensor normalise(const Tensor &x, const Tensor &weight, const Tensor &bias)
+{
+    if (halted(x) || !weight || !bias)
+        return {};
+    Tape &tape = *x->tape;
+    Node *node = tape.record(layerNormOperator, {&x, &weight, &bias});
+    tape.save(node, 0, x);
+    tape.save(node, 3, weight);
+    tape.save(node, 4, bias);
+    if (tape.stopped())
+        return {};
+    Dims rows = x.sizes();
+    rows[rows.rank() - 1] = 1;
+    Tensor out = tape.empty(x.sizes(), x.dtype(), "aten.native_layer_norm.default");
+    Tensor mean = tape.empty(rows, DType::Float32, "aten.native_layer_norm.default");
+    Tensor rstd = tape.empty(rows, DType::Float32, "aten.native_layer_norm.default");
+    tape.attach(node, out);
+    tape.save(node, 1, mean);
+    tape.save(node, 2, rstd);
+    return out;
+}
 
 Tensor savingResult(const Operator &op, const Tensor &x, DType resultDtype, const char *name)
 {
@@ -142,20 +164,11 @@ Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias)
     if (halted(x))
         return {};
     Tape &tape = *x->tape;
-    Node *node = tape.record(layerNormOperator, {&x, &weight, &bias});
-    tape.save(node, 0, x);
-    tape.save(node, 3, weight);
-    if (tape.stopped())
-        return {};
-    Dims rows = x.sizes();
-    rows[rows.rank() - 1] = 1;
-    Tensor out = tape.empty(x.sizes(), x.dtype(), "aten.native_layer_norm.default");
-    Tensor mean = tape.empty(rows, DType::Float32, "aten.native_layer_norm.default");
-    Tensor rstd = tape.empty(rows, DType::Float32, "aten.native_layer_norm.default");
-    tape.attach(node, out);
-    tape.save(node, 1, mean);
-    tape.save(node, 2, rstd);
-    return out;
+    if (tape.autocast()) { // on autocast's list of operators in fp32; arguments are cast from the last to the first
+        const Tensor castBias = to(bias, DType::Float32), castWeight = to(weight, DType::Float32), castInput = to(x, DType::Float32);
+        return normalise(castInput, castWeight, castBias);
+    }
+    return normalise(x, weight, bias);
 }
 
 } // namespace headroom::autograd

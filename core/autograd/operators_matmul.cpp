@@ -100,6 +100,20 @@ void saveFactors(Tape &tape, Node *node, const Tensor &a, const Tensor &b)
         tape.save(node, 1, b);
 }
 
+Tensor addProduct(const Tensor &bias, const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(addmmOperator, {&a, &b, &bias});
+    saveFactors(tape, node, a, b);
+    if (tape.stopped())
+        return {};
+    Tensor out = product(tape, {a.size(0), b.size(1)}, a.dtype(), "aten.addmm.default");
+    tape.attach(node, out);
+    return out;
+}
+
 } // namespace
 
 Tensor mm(const Tensor &a, const Tensor &b)
@@ -177,15 +191,21 @@ Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias)
     const std::int64_t rows = input.sizes().leading().elements();
     Tensor folded = reshape(input, {rows, input.size(-1)});
     Tensor seen = transposed2d(castWeight);
-    Node *node = tape.record(addmmOperator, {&folded, &seen, &castBias});
-    saveFactors(tape, node, folded, seen);
-    if (tape.stopped())
+    const Tensor out = addProduct(castBias, folded, seen);
+    if (halted(out))
         return {};
-    Tensor out = product(tape, {rows, weight.size(0)}, input.dtype(), "aten.addmm.default");
-    tape.attach(node, out);
     Dims sizes = input.sizes();
     sizes[sizes.rank() - 1] = weight.size(0);
     return view(out, sizes);
+}
+
+Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    const Tensor right = tape.autocastCast(b), left = tape.autocastCast(a), added = tape.autocastCast(bias);
+    return addProduct(added, left, right);
 }
 
 Tensor Tape::autocastCast(const Tensor &tensor)

@@ -26,6 +26,29 @@ constexpr Operator expandOperator{"ExpandBackward0", expandBackward};
 void sliceBackward(BackwardCall &call) { call.give(0, call.tape.empty(call.node.sizes, call.grad->dtype, "aten.slice_backward.default")); }
 constexpr Operator sliceOperator{"SliceBackward0", sliceBackward};
 
+// alias: what Python's indexing makes of a slice that takes everything (python_variable_indexing.cpp: applySlicing).
+void aliasBackward(BackwardCall &call) { call.give(0, std::move(call.grad)); }
+constexpr Operator aliasOperator{"AliasBackward0", aliasBackward};
+
+// split_backward: all pieces' gradients in one again.
+void splitBackward(BackwardCall &call) { call.give(0, call.tape.empty(call.node.sizes, call.node.results[0].dtype, "aten.cat.default")); }
+constexpr Operator splitOperator{"SplitBackward0", splitBackward};
+constexpr Operator splitWithSizesOperator{"SplitWithSizesBackward0", splitBackward};
+
+std::vector<Tensor> pieces(const Tensor &t, Node *node, const Dims &lengths)
+{
+    Tape &tape = *t->tape;
+    Dims sizes = t.sizes();
+    std::vector<Tensor> out;
+    for (int i = 0; i < lengths.rank(); ++i) {
+        sizes[sizes.rank() - 1] = lengths[i];
+        Tensor piece = tape.view(t, sizes, t.strides());
+        tape.attach(node, piece, static_cast<std::uint8_t>(i));
+        out.push_back(std::move(piece));
+    }
+    return out;
+}
+
 void cloneBackward(BackwardCall &call) { call.give(0, std::move(call.grad)); }
 constexpr Operator cloneOperator{"CloneBackward0", cloneBackward};
 
@@ -125,7 +148,42 @@ Tensor sliceLast(const Tensor &t, std::int64_t, std::int64_t length)
         return {};
     Dims sizes = t.sizes();
     sizes[sizes.rank() - 1] = length;
-    return recordedView(sliceOperator, t, sizes, t.strides());
+    return recordedView(length == t.size(-1) ? aliasOperator : sliceOperator, t, sizes, t.strides());
+}
+
+Tensor everySecond(const Tensor &t)
+{
+    if (halted(t))
+        return {};
+    Dims sizes = t.sizes(), strides = t.strides();
+    sizes[sizes.rank() - 1] /= 2;
+    strides[strides.rank() - 1] *= 2;
+    return recordedView(sliceOperator, t, sizes, strides);
+}
+
+std::vector<Tensor> chunkLast(const Tensor &t, int count)
+{
+    if (halted(t))
+        return std::vector<Tensor>(static_cast<std::size_t>(count));
+    Tape &tape = *t->tape;
+    Node *node = tape.record(splitOperator, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    Dims lengths;
+    for (int i = 0; i < count; ++i)
+        lengths.append(t.size(-1) / count);
+    return pieces(t, node, lengths);
+}
+
+std::vector<Tensor> splitLast(const Tensor &t, const Dims &lengths)
+{
+    if (halted(t))
+        return std::vector<Tensor>(static_cast<std::size_t>(lengths.rank()));
+    Tape &tape = *t->tape;
+    Node *node = tape.record(splitWithSizesOperator, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    return pieces(t, node, lengths);
 }
 
 Tensor sliceRows(const Tensor &t, std::int64_t length)

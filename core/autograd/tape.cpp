@@ -28,7 +28,8 @@ Tape::~Tape()
     m_autocastCache.clear();
     for (Node &node : m_nodes) {
         releaseSaved(node);
-        node.buffer.reset();
+        for (NodeResult &result : node.results)
+            result.buffer.reset();
         node.context.reset();
     }
 }
@@ -170,8 +171,8 @@ Node *Tape::accumulatorOf(TensorImpl *leaf)
         node->op = &accumulateGrad;
         node->sequence = UINT64_MAX;
         node->variable = leaf;
-        node->outputSizes = leaf->sizes;
-        node->outputDtype = leaf->dtype;
+        node->results[0].sizes = leaf->sizes;
+        node->results[0].dtype = leaf->dtype;
         leaf->accumulator = node;
         ++leaf->references; // the accumulator keeps its leaf; the leaf does not keep the accumulator
     }
@@ -190,6 +191,7 @@ Node *Tape::record(const Operator &op, std::initializer_list<const Tensor *> inp
         if (!input->requiresGrad())
             continue;
         edge.node = (*input)->gradFunction ? (*input)->gradFunction : accumulatorOf(input->impl());
+        edge.input = (*input)->outputIndex;
         ++edge.node->references;
     }
     return node;
@@ -221,15 +223,16 @@ void Tape::save(Node *node, int slot, const Tensor &tensor)
     }
 }
 
-void Tape::attach(Node *node, Tensor &output)
+void Tape::attach(Node *node, Tensor &output, std::uint8_t index)
 {
     if (!node)
         return;
     output->gradFunction = node;
+    output->outputIndex = index;
     output->requiresGrad = true;
     ++node->references;
-    node->outputSizes = output->sizes;
-    node->outputDtype = output->dtype;
+    node->results[index].sizes = output->sizes;
+    node->results[index].dtype = output->dtype;
 }
 
 void Tape::dropFrame(CheckpointFrame *frame)
@@ -273,7 +276,8 @@ void Tape::dropNode(Node *node)
         Node *dead = m_dying.back();
         m_dying.pop_back();
         releaseSaved(*dead);
-        dead->buffer.reset();
+        for (NodeResult &result : dead->results)
+            result.buffer.reset();
         for (std::size_t i = 0; i < dead->edgeCount; ++i)
             if (Node *next = std::exchange(dead->edges[i].node, nullptr))
                 if (--next->references == 0)

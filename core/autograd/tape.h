@@ -55,8 +55,8 @@ public:
     Node *record(const Operator &op, std::initializer_list<const Tensor *> inputs);
     /// Saves an input or output for the formula (SavedVariable). Under checkpointing it goes to the frame.
     void save(Node *node, int slot, const Tensor &tensor);
-    /// Makes `output` the node's result.
-    void attach(Node *node, Tensor &output);
+    /// Makes `output` the node's result, or its result `index` where an operator returns several.
+    void attach(Node *node, Tensor &output, std::uint8_t index = 0);
     /// loss.backward(): runs the graph behind `root` (a scalar, or `gradient` is given). Accumulates into leaves.
     void backward(const Tensor &root, const Tensor &gradient = {});
     /// Called after a leaf's gradient was accumulated (register_post_accumulate_grad_hook).

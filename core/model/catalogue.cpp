@@ -33,6 +33,10 @@ std::vector<ModelPreset> readPresets()
         preset.source = textAt(entry, "source");
         if (const std::optional<Issue> refused = unsupportedReason(preset.modelType)) {
             preset.unsupportedReason = refused->what;
+        } else if (const JsonValue *unresolved = entry.find("unresolved")) {
+            for (const JsonValue &field : *unresolved->array())
+                preset.unsupportedReason += (preset.unsupportedReason.empty() ? "sources disagree about " : ", ") + *field.string();
+            preset.unsupportedReason += ": open the model's config.json instead";
         } else {
             Result<ModelConfig> config = readModelConfig(*entry.find("config"), preset.id);
             assert(config.ok());

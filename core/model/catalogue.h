@@ -10,14 +10,14 @@ namespace headroom {
 
 /// A model shipped with Headroom (presets/models.json, embedded at build time).
 struct ModelPreset {
-    std::string id;                 ///< Hugging Face id, "Qwen/Qwen3-8B"
-    std::string family;             ///< "Qwen3"
-    std::string modelType;          ///< "qwen3"
-    std::int64_t parameters = 0;    ///< elements of all parameters, a tied head once; 0: not known
+    std::string id;              ///< Hugging Face id, "Qwen/Qwen3-8B"
+    std::string family;          ///< "Qwen3"
+    std::string modelType;       ///< "qwen3"
+    std::int64_t parameters = 0; ///< elements of all parameters, a tied head once; 0: not known
     bool supported = false;
-    std::string unsupportedReason;  ///< empty where supported
-    ModelConfig config;             ///< valid where supported
-    std::string source;             ///< where the figures come from
+    std::string unsupportedReason; ///< empty where supported
+    ModelConfig config;            ///< valid where supported
+    std::string source;            ///< where the figures come from
 };
 
 /// All presets, in the order of the file: families together, small to large.

@@ -14,10 +14,10 @@ enum class ParameterGroup : std::uint8_t { Embedding, Attention, Mlp, Norm, Head
 
 /// One parameter tensor of the base model, as `named_parameters()` would list it.
 struct Parameter {
-    std::string name;                       ///< "model.layers.0.self_attn.q_proj.weight"
-    std::vector<std::int64_t> shape;        ///< [out_features, in_features] for a Linear
+    std::string name;                ///< "model.layers.0.self_attn.q_proj.weight"
+    std::vector<std::int64_t> shape; ///< [out_features, in_features] for a Linear
     ParameterGroup group = ParameterGroup::Embedding;
-    int layer = -1;                         ///< decoder layer; -1: outside the layers
+    int layer = -1; ///< decoder layer; -1: outside the layers
 
     std::int64_t elements() const;
 };

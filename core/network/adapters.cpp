@@ -4,6 +4,8 @@
 // PEFT: peft/mapping_func.py, tuners/lora/model.py, utils/other.py (0.21).
 #include "core/network/adapters.h"
 
+#include "core/network/decoder_model.h"
+
 #include <algorithm>
 
 namespace headroom::network {
@@ -28,10 +30,40 @@ bool isSaved(std::string_view module, const std::vector<std::string> &names)
     return std::any_of(names.begin(), names.end(), [&](const std::string &name) { return module.ends_with(name); });
 }
 
-constexpr std::string_view linearModules[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
-                                              "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj",    "lm_head"};
-constexpr std::string_view otherModules[] = {"model.embed_tokens", "input_layernorm", "post_attention_layernorm", "model.norm"};
-constexpr std::string_view headNorms[] = {"self_attn.q_norm", "self_attn.k_norm"};
+/// The modules of a model by name, each name once.
+class NameCollector : public ModuleVisitor
+{
+public:
+    std::vector<std::string_view> linears, embeddings, others;
+
+    void linear(Linear &module) override { add(linears, module.names.self); }
+    void norm(RmsNorm &module) override { add(others, module.name); }
+    void layerNorm(LayerNorm &module) override { add(others, module.name); }
+    void embedding(Embedding &module) override { add(embeddings, module.name); }
+
+private:
+    static void add(std::vector<std::string_view> &names, std::string_view name)
+    {
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            names.push_back(name);
+    }
+};
+
+/// "q_proj, k_proj, ... or lm_head": what follows each name's last dot.
+std::string listed(const std::vector<std::string_view> &modules)
+{
+    std::string text;
+    for (std::string_view module : modules)
+        text += (text.empty() ? "" : ", ") + std::string(module.substr(module.rfind('.') + 1));
+    return text;
+}
+
+bool anyOf(const std::vector<std::string_view> &modules, const std::function<bool(std::string_view)> &rule)
+{
+    return std::any_of(modules.begin(), modules.end(), rule);
+}
+
+Issue issue(const char *where, std::string what, std::string hint) { return {{}, 0, where, std::move(what), std::move(hint)}; }
 
 } // namespace
 
@@ -39,58 +71,43 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
 {
     if (method.kind == MethodKind::Full)
         return {};
-    const auto listed = [](auto begin, auto end, const std::string &name, auto rule) {
-        return std::any_of(begin, end, [&](std::string_view m) { return rule(m, name); });
-    };
-    const auto target = [](std::string_view module, const std::string &name) { return isTarget(module, {false, {name}}); };
-    const auto saved = [](std::string_view module, const std::string &name) { return isSaved(module, {name}); };
+    NameCollector modules;
+    try {
+        Tape tape;
+        const std::unique_ptr<DecoderModel> model = makeDecoderModel(config, AttentionKind::Eager, Version{5, 24});
+        model->build(Builder(tape, DType::BFloat16));
+        model->visit(modules);
+        modules.linears.push_back("lm_head");
+    } catch (const SizeOverflow &) {
+        return {}; // building the model proper says so
+    }
+
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names) {
-        if (target("model.embed_tokens", name))
-            return Issue{{},
-                         0,
-                         "method.targets",
-                         "LoRA on the embedding is not executed yet",
-                         "leave embed_tokens out, or train it whole with method.modules_to_save"};
-        if (!listed(std::begin(linearModules), std::end(linearModules), name, target))
-            return Issue{{},
-                         0,
-                         "method.targets",
-                         "the model has no Linear called \"" + name + "\"",
-                         "use names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, lm_head"};
-        if (target("lm_head", name) && config.tiedEmbeddings)
-            return Issue{
-                {}, 0, "method.targets", "LoRA on an output head that is tied to the embedding is not executed yet", "leave lm_head out"};
+        const auto matches = [&](std::string_view module) { return isTarget(module, {false, {name}}); };
+        if (anyOf(modules.embeddings, matches))
+            return issue("method.targets", "LoRA on the embedding is not executed yet",
+                         "leave " + listed(modules.embeddings) + " out, or train it whole with method.modules_to_save");
+        if (!anyOf(modules.linears, matches))
+            return issue("method.targets", "the model has no Linear called \"" + name + "\"", "use names among " + listed(modules.linears));
+        if (matches("lm_head") && config.tiedEmbeddings)
+            return issue("method.targets", "LoRA on an output head that is tied to the embedding is not executed yet", "leave lm_head out");
     }
     if (!method.targets.allLinear && method.targets.names.empty())
-        return Issue{{},
-                     0,
-                     "method.targets",
-                     "the list of target modules is empty",
-                     "write \"all-linear\" or at least one name, for example [\"q_proj\", \"v_proj\"]"};
+        return issue("method.targets", "the list of target modules is empty",
+                     "write \"all-linear\" or at least one name, for example [\"" +
+                         std::string(modules.linears.front().substr(modules.linears.front().rfind('.') + 1)) + "\"]");
     for (const std::string &name : method.modulesToSave) {
-        const bool known = !name.empty() && (listed(std::begin(linearModules), std::end(linearModules), name, saved) ||
-                                             listed(std::begin(otherModules), std::end(otherModules), name, saved) ||
-                                             (config.queryKeyNorm && listed(std::begin(headNorms), std::end(headNorms), name, saved)));
-        if (!known)
-            return Issue{{},
-                         0,
-                         "method.modules_to_save",
-                         "the model has no module whose name ends in \"" + name + "\"",
-                         "use for example embed_tokens, lm_head or norm"};
-        for (std::string_view module : linearModules)
-            if (isSaved(module, {name}) && isTarget(module, method.targets))
-                return Issue{{},
-                             0,
-                             "method.modules_to_save",
-                             "\"" + name + "\" is both a LoRA target and a module to save",
-                             "name it in one of the two lists only"};
-        for (std::string_view module : linearModules)
-            if (method.kind == MethodKind::Qlora && module != "lm_head" && isSaved(module, {name}))
-                return Issue{{},
-                             0,
-                             "method.modules_to_save",
-                             "\"" + name + "\" is quantised and cannot be trained whole",
-                             "name modules that stay unquantised: embed_tokens, lm_head or norms"};
+        const auto matches = [&](std::string_view module) { return isSaved(module, {name}); };
+        if (name.empty() || !(anyOf(modules.linears, matches) || anyOf(modules.embeddings, matches) || anyOf(modules.others, matches)))
+            return issue("method.modules_to_save", "the model has no module whose name ends in \"" + name + "\"",
+                         "use for example " + listed(modules.embeddings) + ", lm_head or " + listed({modules.others.back()}));
+        if (anyOf(modules.linears, [&](std::string_view module) { return matches(module) && isTarget(module, method.targets); }))
+            return issue("method.modules_to_save", "\"" + name + "\" is both a LoRA target and a module to save",
+                         "name it in one of the two lists only");
+        const auto quantised = [&](std::string_view module) { return module != "lm_head" && matches(module); };
+        if (method.kind == MethodKind::Qlora && anyOf(modules.linears, quantised))
+            return issue("method.modules_to_save", "\"" + name + "\" is quantised and cannot be trained whole",
+                         "name modules that stay unquantised: " + listed(modules.embeddings) + ", lm_head or norms");
     }
     return {};
 }
@@ -158,10 +175,21 @@ public:
         if (isSaved(module.name, m_names))
             module.saved = copyOf(module.weight, module.name);
     }
+    void layerNorm(LayerNorm &module) override
+    {
+        if (!isSaved(module.name, m_names))
+            return;
+        module.saved = copyOf(module.weight, module.name);
+        module.savedBias = copyOf(module.bias, module.name);
+    }
     void embedding(Embedding &module) override
     {
-        if (isSaved(module.name, m_names))
-            module.saved = copyOf(module.weight, module.name);
+        if (!isSaved(module.name, m_names))
+            return;
+        module.saved = copyOf(module.weight, module.name);
+        module.savedScale = copyOf(module.scale, module.name);
+        if (module.savedScale)
+            module.savedScale->requiresGrad = false; // a buffer
     }
 
 private:

@@ -6,21 +6,89 @@ namespace headroom::network {
 
 using namespace autograd;
 
-Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin)
+namespace {
+
+/// rotate_half
+Tensor rotateHalf(const Tensor &x)
 {
     if (halted(x))
         return {};
     const std::int64_t half = x.size(-1) / 2;
+    const Tensor first = sliceLast(x, 0, half);
+    const Tensor second = sliceLast(x, half, x.size(-1) - half);
+    const Tensor negated = neg(second);
+    return catLast(negated, first);
+}
+
+/// rotate_half of GLM: (-x1, x0, -x3, x2 ...)
+Tensor rotatePairs(const Tensor &x)
+{
+    if (halted(x))
+        return {};
+    const Tensor even = everySecond(x), odd = everySecond(x);
+    const Tensor negated = neg(odd);
+    const Tensor stacked = stackLast(negated, even);
+    return halted(stacked) ? Tensor() : view(stacked, x.sizes());
+}
+
+/// x * cos + rotate_half(x) * sin
+template<typename RotateHalf>
+Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin, RotateHalf &&rotateHalf)
+{
     const Tensor direct = mul(x, cos);
-    Tensor rotated;
-    {
-        const Tensor first = sliceLast(x, 0, half);
-        const Tensor second = sliceLast(x, half, x.size(-1) - half);
-        const Tensor negated = neg(second);
-        rotated = catLast(negated, first);
-    }
+    Tensor rotated = rotateHalf(x);
     rotated = mul(rotated, sin);
     return add(direct, rotated);
+}
+
+void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+{
+    const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
+    const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
+    const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
+    Tensor rotatedQuery = catLast(rotate(queryTurned, cos, sin, rotateHalf), queryKept);
+    Tensor rotatedKey = catLast(rotate(keyTurned, cos, sin, rotateHalf), keyKept);
+    query = std::move(rotatedQuery);
+    key = std::move(rotatedKey);
+}
+
+void rotateFirstPairs(Tensor &query, Tensor &key, const Tensor &halfCos, const Tensor &halfSin)
+{
+    // cos[..., : cos.shape[-1] // 2].repeat_interleave(2, dim=-1)
+    const std::int64_t turned = halfCos.size(-1), kept = query.size(-1) - turned;
+    const Tensor cos = repeatInterleaveLast(sliceLast(halfCos, 0, turned / 2), 2);
+    const Tensor sin = repeatInterleaveLast(sliceLast(halfSin, 0, turned / 2), 2);
+    const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
+    const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
+    Tensor rotatedQuery = rotate(queryTurned, cos, sin, rotatePairs);
+    Tensor rotatedKey = rotate(keyTurned, cos, sin, rotatePairs);
+    rotatedQuery = catLast(rotatedQuery, queryKept);
+    rotatedKey = catLast(rotatedKey, keyKept);
+    query = std::move(rotatedQuery);
+    key = std::move(rotatedKey);
+}
+
+} // namespace
+
+void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+{
+    if (rotation == Rotation::None || halted(query) || !key)
+        return;
+    const Tensor headsCos = unsqueeze(cos, 1), headsSin = unsqueeze(sin, 1);
+    if (rotation == Rotation::FirstDimHalves)
+        return rotateFirst(query, key, headsCos, headsSin);
+    if (rotation == Rotation::FirstDimPairs)
+        return rotateFirstPairs(query, key, headsCos, headsSin);
+    Tensor rotatedQuery = rotate(query, headsCos, headsSin, rotateHalf);
+    Tensor rotatedKey = rotate(key, headsCos, headsSin, rotateHalf);
+    if (rotation == Rotation::HalvesInFp32) { // the tuple of both results is made before either name is bound anew
+        Tensor castQuery = halted(rotatedQuery) ? Tensor() : to(rotatedQuery, query.dtype());
+        Tensor castKey = halted(rotatedKey) ? Tensor() : to(rotatedKey, key.dtype());
+        rotatedQuery = std::move(castQuery);
+        rotatedKey = std::move(castKey);
+    }
+    query = std::move(rotatedQuery);
+    key = std::move(rotatedKey);
 }
 
 Tensor repeatKeyValue(const Tensor &t, std::int64_t n)
@@ -35,7 +103,7 @@ namespace {
 
 /// eager_attention_forward
 Tensor eagerAttention(const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, std::int64_t groups, double dropoutP,
-                      Tensor &weights)
+                      Tensor &weights, bool softcapped)
 {
     const Tensor keys = repeatKeyValue(key, groups);
     const Tensor values = repeatKeyValue(value, groups);
@@ -43,6 +111,11 @@ Tensor eagerAttention(const Tensor &query, const Tensor &key, const Tensor &valu
         return {};
     weights = matmul(query, transpose(keys, 2, 3));
     weights = mulNumber(weights);
+    if (softcapped) {
+        weights = divNumber(weights);
+        weights = tanh(weights);
+        weights = mulNumber(weights);
+    }
     if (mask)
         weights = add(weights, mask);
     if (halted(weights))
@@ -81,12 +154,12 @@ Tensor sdpaAttention(const Tensor &query, const Tensor &key, const Tensor &value
 } // namespace
 
 Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, double dropout,
-              Tensor &weights)
+              Tensor &weights, bool softcapped)
 {
     if (halted(query) || !key || !value)
         return {};
     const std::int64_t groups = query.size(1) / key.size(1);
-    return kind == AttentionKind::Eager ? eagerAttention(query, key, value, mask, groups, dropout, weights)
+    return kind == AttentionKind::Eager ? eagerAttention(query, key, value, mask, groups, dropout, weights, softcapped)
                                         : sdpaAttention(query, key, value, mask, groups, dropout);
 }
 

@@ -16,15 +16,25 @@ struct LayerContext {
     Tensor positionIds; ///< [1, S]
 };
 
-/// x * cos + rotate_half(x) * sin, for x of [B, H, S, D] (apply_rotary_pos_emb).
-Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin);
+/// How a family writes apply_rotary_pos_emb.
+enum class Rotation : std::uint8_t {
+    None,
+    Halves,         ///< x * cos + rotate_half(x) * sin (Llama)
+    HalvesInFp32,   ///< the same with cosines and sines in fp32, cast back at the end (OLMo)
+    FirstDimHalves, ///< the head's first dimensions alone, joined with the rest (Phi-3)
+    FirstDimPairs,  ///< the same, turning even with odd dimensions (GLM)
+};
+
+/// apply_rotary_pos_emb on query and key of [B, H, S, D], with cosines and sines of [1, S, rotary dimensions].
+void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin);
 
 /// [B, Hk, S, D] -> [B, Hk * n, S, D] (repeat_kv): a copy, but where the strides happen to allow a view.
 Tensor repeatKeyValue(const Tensor &t, std::int64_t n);
 
 /// transformers' attention interfaces on query [B, H, S, D], key and value [B, Hk, S, D] -> [B, S, H, D].
-/// `weights`: the probabilities that eager attention returns beside its output.
+/// `softcapped`: eager attention bounds the scores by a tanh (Gemma 2). `weights`: the probabilities that eager attention
+/// returns beside its output.
 Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, double dropout,
-              Tensor &weights);
+              Tensor &weights, bool softcapped = false);
 
 } // namespace headroom::network

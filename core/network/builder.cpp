@@ -34,16 +34,36 @@ Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t o
     return linear;
 }
 
-RmsNorm Builder::norm(const char *name, std::int64_t width) const
+RmsNorm Builder::norm(const char *name, std::int64_t width, RmsNormKind kind) const
 {
     Tape::Scope scope(m_tape, name);
-    return RmsNorm{name, parameter({width}, "aten.ones.default"), {}};
+    return RmsNorm{name, parameter({width}, kind == RmsNormKind::Gemma ? "aten.zeros.default" : "aten.ones.default"), {}, kind};
+}
+
+Linear Builder::conv1d(const LinearNames &names, std::int64_t in, std::int64_t out) const
+{
+    Tape::Scope scope(m_tape, names.self);
+    Linear linear;
+    linear.names = names;
+    linear.conv1d = true;
+    linear.weight = parameter({in, out});
+    linear.bias = parameter({out}, "aten.zeros.default");
+    return linear;
+}
+
+LayerNorm Builder::layerNorm(const char *name, std::int64_t width) const
+{
+    Tape::Scope scope(m_tape, name);
+    LayerNorm norm{name, {}, {}, {}, {}};
+    norm.weight = parameter({width});
+    norm.bias = parameter({width});
+    return norm;
 }
 
 Embedding Builder::embedding(const char *name, std::int64_t count, std::int64_t width) const
 {
     Tape::Scope scope(m_tape, name);
-    return Embedding{name, parameter({count, width}), {}};
+    return Embedding{name, parameter({count, width}), {}, {}, {}};
 }
 
 } // namespace headroom::network

@@ -26,7 +26,10 @@ public:
     /// A buffer: counted with the weights, never trained.
     Tensor buffer(const Dims &sizes, DType dtype, const char *op) const;
     Linear linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const;
-    RmsNorm norm(const char *name, std::int64_t width) const;
+    RmsNorm norm(const char *name, std::int64_t width, RmsNormKind kind = RmsNormKind::Llama) const;
+    /// GPT-2's Conv1D: weight [in, out] and a bias of zeros.
+    Linear conv1d(const LinearNames &names, std::int64_t in, std::int64_t out) const;
+    LayerNorm layerNorm(const char *name, std::int64_t width) const;
     Embedding embedding(const char *name, std::int64_t count, std::int64_t width) const;
 
 private:

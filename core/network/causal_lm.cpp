@@ -44,6 +44,13 @@ public:
         m_model.take(module.weight, m_full);
         m_model.take(module.saved, true);
     }
+    void layerNorm(LayerNorm &module) override
+    {
+        m_model.take(module.weight, m_full);
+        m_model.take(module.bias, m_full);
+        m_model.take(module.saved, true);
+        m_model.take(module.savedBias, true);
+    }
     void embedding(Embedding &module) override
     {
         m_model.take(module.weight, m_full);
@@ -150,7 +157,7 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
         inputIds, [this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); },
         inputsRequireGrad);
     CausalLmOutput output;
-    output.logits = m_head.forward(hidden);
+    output.logits = m_model->finishLogits(m_head.forward(hidden));
     output.loss = loss(output.logits, labels);
     for (auto key = outer.rbegin(); key != outer.rend(); ++key) {
         hooks->after(*key);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// LlamaModel (transformers 5.24, models/llama/modeling_llama.py), which mistral, qwen2 and qwen3 share.
+// LlamaModel (transformers 5.24, models/llama/modeling_llama.py), which most families share.
 #include "core/network/decoder_model.h"
 
 #include "core/autograd/module_hooks.h"
@@ -33,23 +33,41 @@ bool DecoderModel::anySliding() const
     return std::any_of(m_config.slidingLayers.begin(), m_config.slidingLayers.end(), [](bool sliding) { return sliding; });
 }
 
+bool DecoderModel::anyFull() const
+{
+    return m_config.slidingLayers.empty() ||
+           std::any_of(m_config.slidingLayers.begin(), m_config.slidingLayers.end(), [](bool sliding) { return !sliding; });
+}
+
+Embedding DecoderModel::makeEmbedding(const Builder &builder) const
+{
+    return builder.embedding("model.embed_tokens", m_config.vocabSize, m_config.hiddenSize);
+}
+
 void DecoderModel::build(const Builder &builder)
 {
     Tape &tape = builder.tape();
-    m_embedding = builder.embedding("model.embed_tokens", m_config.vocabSize, m_config.hiddenSize);
+    m_embedding = makeEmbedding(builder);
     m_layers.reserve(static_cast<std::size_t>(m_config.layers));
     for (std::int64_t i = 0; i < m_config.layers; ++i) {
         Tape::Scope scope(tape, "", static_cast<std::int16_t>(i));
         m_layers.push_back(makeLayer(builder, i));
     }
-    m_norm = builder.norm("model.norm", m_config.hiddenSize);
+    m_norm = builder.norm("model.norm", m_config.hiddenSize, m_normKind);
+    const int kinds = rotaryByKind() ? int(anyFull()) + int(anySliding()) : 1;
+    for (int i = 0; i < kinds; ++i)
+        buildRotary(builder);
+}
 
+void DecoderModel::buildRotary(const Builder &builder)
+{
     // inv_freq and original_inv_freq; what other kinds of rope compute on the way is of the same 512 bytes
+    Tape &tape = builder.tape();
     Tape::Scope scope(tape, "model.rotary_emb");
-    const Dims half{m_config.headDim / 2};
+    const Dims half{m_config.rotaryDim / 2};
     if (builder.fromHost()) {
-        m_inverseFrequencies = builder.buffer(half, DType::Float32, "aten._to_copy.default");
-        m_originalInverseFrequencies = builder.buffer(half, DType::Float32, "aten._to_copy.default");
+        for (int i = 0; i < 2; ++i)
+            m_frequencies.push_back(builder.buffer(half, DType::Float32, "aten._to_copy.default"));
         return;
     }
     Tensor range = tape.empty(half, DType::Float32, "aten.arange.start_step");
@@ -58,10 +76,10 @@ void DecoderModel::build(const Builder &builder)
     Tensor power = tape.empty(half, DType::Float32, "aten.pow.Scalar");
     exponent.reset();
     Tensor reciprocal = tape.empty(half, DType::Float32, "aten.reciprocal.default");
-    m_inverseFrequencies = builder.buffer(half, DType::Float32, "aten.mul.Tensor");
+    m_frequencies.push_back(builder.buffer(half, DType::Float32, "aten.mul.Tensor"));
     reciprocal.reset();
     power.reset();
-    m_originalInverseFrequencies = builder.buffer(half, DType::Float32, "aten.clone.default");
+    m_frequencies.push_back(builder.buffer(half, DType::Float32, "aten.clone.default"));
 }
 
 Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const
@@ -106,29 +124,17 @@ Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t len
     return tape.empty({batch, 1, length, length}, dtype, "aten.where.self");
 }
 
-LayerContext DecoderModel::prepare(const Tensor &embedded, Tensor &slidingMask) const
+void DecoderModel::rotaryEmbedding(LayerContext &context, const Tensor &hidden) const
 {
-    Tape &tape = *embedded->tape;
-    const std::int64_t batch = embedded.size(0), length = embedded.size(1);
-    LayerContext context;
-    {
-        Tensor range = tape.empty({length}, DType::Int64, "aten.arange.default");
-        context.positionIds = unsqueeze(tape.empty({length}, DType::Int64, "aten.add.Tensor"), 0);
-    }
-    const bool mistral = m_config.modelType == "mistral"; // one mask for all layers; qwen2 and qwen3 make one a kind
-    if (!mistral || !anySliding())
-        context.mask = causalMask(tape, batch, length, embedded.dtype(), false);
-    if (anySliding())
-        slidingMask = causalMask(tape, batch, length, embedded.dtype(), true);
-
     // LlamaRotaryEmbedding.forward: in fp32, then in the hidden states' dtype
+    Tape &tape = *context.positionIds->tape;
     Tape::Scope scope(tape, "model.rotary_emb");
     ModuleHooks *hooks = tape.moduleHooks();
     const ModuleKey key{"model.rotary_emb", -1, Whole};
     if (hooks)
-        hooks->before(key, embedded);
+        hooks->before(key, hidden);
     Tensor positions = toCopy(unsqueeze(context.positionIds, 2), DType::Float32);
-    Tensor frequencies = tape.empty({1, length, m_config.headDim / 2}, DType::Float32, "aten.mul.Tensor");
+    Tensor frequencies = tape.empty({1, context.positionIds.size(1), m_config.rotaryDim / 2}, DType::Float32, "aten.mul.Tensor");
     positions.reset();
     const Tensor angles = catLast(frequencies, frequencies);
     Tensor raw = unary(angles, "aten.cos.default");
@@ -137,14 +143,55 @@ LayerContext DecoderModel::prepare(const Tensor &embedded, Tensor &slidingMask) 
     raw = unary(angles, "aten.sin.default");
     const Tensor sin = unary(raw, "aten.mul.Tensor");
     raw.reset();
-    context.cos = to(cos, embedded.dtype());
-    context.sin = to(sin, embedded.dtype());
+    context.cos = to(cos, rotaryDtype(hidden.dtype()));
+    context.sin = to(sin, rotaryDtype(hidden.dtype()));
     if (hooks) {
         hooks->after(key);
         context.cos = hooks->result(key, context.cos);
         context.sin = hooks->result(key, context.sin);
     }
-    return context;
+}
+
+LayerContexts DecoderModel::prepare(const Tensor &embedded) const
+{
+    Tape &tape = *embedded->tape;
+    const std::int64_t batch = embedded.size(0), length = embedded.size(1);
+    LayerContexts contexts;
+    {
+        Tensor range = tape.empty({length}, DType::Int64, "aten.arange.default");
+        contexts.full.positionIds = unsqueeze(tape.empty({length}, DType::Int64, "aten.add.Tensor"), 0);
+        contexts.sliding.positionIds = contexts.full.positionIds;
+    }
+    const Masks made = masks();
+    if (made.full)
+        contexts.full.mask = causalMask(tape, batch, length, embedded.dtype(), false);
+    if (made.sliding)
+        contexts.sliding.mask = causalMask(tape, batch, length, embedded.dtype(), true);
+
+    if (!rotaryByKind()) {
+        rotaryEmbedding(contexts.full, embedded);
+        contexts.sliding.cos = contexts.full.cos;
+        contexts.sliding.sin = contexts.full.sin;
+        return contexts;
+    }
+    if (anyFull())
+        rotaryEmbedding(contexts.full, embedded);
+    if (anySliding())
+        rotaryEmbedding(contexts.sliding, embedded);
+    return contexts;
+}
+
+Tensor DecoderModel::runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call) const
+{
+    for (std::size_t i = 0; i < m_layers.size(); ++i) {
+        Tape::Scope inLayer(*hidden->tape, "", static_cast<std::int16_t>(i));
+        const auto run = [layer = m_layers[i].get(), own = isSliding(i) ? contexts.sliding : contexts.full](const Tensor &input) {
+            return layer->forward(input, own);
+        };
+        // GradientCheckpointingLayer checkpoints forward, so that hooks stay outside.
+        hidden = callModule(*hidden->tape, "layer", Whole, hidden, [&](const Tensor &input) { return call(run, input); });
+    }
+    return hidden;
 }
 
 Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool inputsRequireGrad)
@@ -156,19 +203,10 @@ Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool
     if (hooks)
         hooks->before(key, {});
     Tensor embedded = m_embedding.forward(inputIds, inputsRequireGrad);
-    Tensor slidingMask;
-    const LayerContext context = prepare(embedded, slidingMask);
-    Tensor hidden = embedded;
-    for (std::size_t i = 0; i < m_layers.size(); ++i) {
-        LayerContext own = context;
-        if (slidingMask && m_config.slidingLayers[i])
-            own.mask = slidingMask;
-        Tape::Scope inLayer(tape, "", static_cast<std::int16_t>(i));
-        const auto run = [layer = m_layers[i].get(), own](const Tensor &input) { return layer->forward(input, own); };
-        // GradientCheckpointingLayer checkpoints forward, so that hooks stay outside.
-        hidden = callModule(tape, "layer", Whole, hidden, [&](const Tensor &input) { return call(run, input); });
-    }
-    hidden = m_norm.forward(hidden);
+    embedded = scaleEmbedding(std::move(embedded));
+    const LayerContexts contexts = prepare(embedded);
+    // inputs_embeds lives as long as this function, and so do the contexts
+    Tensor hidden = m_norm.forward(runLayers(embedded, contexts, call));
     if (hooks) {
         hooks->after(key);
         hidden = hooks->result(key, hidden);

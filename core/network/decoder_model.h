@@ -26,8 +26,13 @@ public:
 /// How a layer is called: plainly, or under a kind of checkpointing.
 using LayerCall = std::function<Tensor(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)>;
 
-/// What lies between the token ids and the output head. This class is LlamaModel; families that differ override what
-/// differs, and read beside the model code they mirror.
+/// What layers are called with, by the kind of their attention.
+struct LayerContexts {
+    LayerContext full, sliding;
+};
+
+/// What lies between the token ids and the output head, and what is done to the logits. This class is LlamaModel;
+/// families that differ override what differs, and read beside the model code they mirror.
 class DecoderModel
 {
 public:
@@ -40,6 +45,8 @@ public:
 
     /// Makes all parameters and buffers in module order.
     virtual void build(const Builder &builder);
+    /// What CausalLm makes of the head's output: scaled, softcapped ...
+    virtual Tensor finishLogits(Tensor logits) const { return logits; }
     /// [B, S] -> [B, S, h]. `inputsRequireGrad`: enable_input_require_grads() makes the embedding's output a leaf that
     /// requires a gradient.
     virtual Tensor forward(const Tensor &inputIds, const LayerCall &call, bool inputsRequireGrad);
@@ -49,21 +56,44 @@ public:
     const ModelConfig &config() const { return m_config; }
 
 protected:
+    virtual Embedding makeEmbedding(const Builder &builder) const;
     virtual std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t index) const = 0;
+    /// What the model does to its embeddings before all else.
+    virtual Tensor scaleEmbedding(Tensor embedded) const { return embedded; }
+
+    // masks
+    struct Masks {
+        bool full, sliding;
+    };
+    /// Which masks the model makes, whether its layers need them or not.
+    virtual Masks masks() const { return {true, anySliding()}; }
     /// create_causal_mask, create_sliding_window_causal_mask: for sdpa none where is_causal says enough, else boolean;
     /// for eager additive in `dtype`.
     Tensor causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const;
-    /// Positions, masks and rotary embedding, shared by all layers.
-    virtual LayerContext prepare(const Tensor &embedded, Tensor &slidingMask) const;
     bool anySliding() const;
+    bool anyFull() const;
+    bool isSliding(std::size_t layer) const { return !m_config.slidingLayers.empty() && m_config.slidingLayers[layer]; }
+
+    // rotary embedding
+    /// Whether each kind of layer has frequencies, cosines and sines of its own.
+    virtual bool rotaryByKind() const { return false; }
+    /// The dtype in which cosines and sines are handed to the layers, where hidden states are of `hidden`.
+    virtual DType rotaryDtype(DType hidden) const { return hidden; }
+    void buildRotary(const Builder &builder);
+    void rotaryEmbedding(LayerContext &context, const Tensor &hidden) const;
+
+    /// Positions, masks and rotary embedding, shared by all layers.
+    LayerContexts prepare(const Tensor &embedded) const;
+    Tensor runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call) const;
 
     ModelConfig m_config;
     AttentionKind m_attention;
     Version m_transformers;
-    Embedding m_embedding{"model.embed_tokens", {}, {}};
+    Embedding m_embedding{"model.embed_tokens", {}, {}, {}, {}};
     std::vector<std::unique_ptr<Block>> m_layers;
+    RmsNormKind m_normKind = RmsNormKind::Llama;
     RmsNorm m_norm{"model.norm", {}, {}};
-    Tensor m_inverseFrequencies, m_originalInverseFrequencies;
+    std::vector<Tensor> m_frequencies; ///< inv_freq and original_inv_freq of each kind
 };
 
 /// The model code of a config's model_type, or null where none is known.

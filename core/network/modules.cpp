@@ -28,10 +28,10 @@ Tensor Linear::forward(const Tensor &x) const
         if (isHead)
             tape.mark(autograd::TracePhase::Loss);
         if (saved)
-            return callLinear(names.self, Whole, input, saved, savedBias);
+            return callModule(tape, names.self, Whole, input, [this](const Tensor &x1) { return compute(x1, saved, savedBias); });
         if (lora)
             return adapted(input);
-        return quantized ? quantizedLinear(input, quantized, bias) : linear(input, weight, bias);
+        return quantized ? quantizedLinear(input, quantized, bias) : compute(input, weight, bias);
     };
     return callModule(tape, names.self, saved || lora ? Outer : Whole, x, run); // ModulesToSaveWrapper, PEFT's Linear, nn.Linear
 }
@@ -44,7 +44,9 @@ Tensor Linear::adapted(const Tensor &x) const
     Tensor result;
     {
         Tape::Scope base(tape, names.base);
-        result = quantized ? quantizedLinear(x, quantized, bias) : callLinear(names.self, Base, x, weight, bias);
+        result = quantized
+                     ? quantizedLinear(x, quantized, bias)
+                     : callModule(tape, names.self, Base, x, [this](const Tensor &input) { return compute(input, weight, bias); });
     }
     if (quantized && quantized->fourBit() && !halted(result))
         result = clone(result, preservedStrides(result)); // "we need to defensively clone here"
@@ -79,6 +81,25 @@ Tensor Linear::adapted(const Tensor &x) const
     return quantized ? result : to(result, resultDtype);
 }
 
+Tensor Linear::compute(const Tensor &x, const Tensor &usedWeight, const Tensor &usedBias) const
+{
+    if (!conv1d)
+        return linear(x, usedWeight, usedBias);
+    // torch.addmm(bias, x.view(-1, x.size(-1)), weight).view(size_out)
+    Dims sizes = x.sizes();
+    const Tensor out = addmm(usedBias, view(x, {sizes.leading().elements(), sizes.back()}), usedWeight);
+    sizes[sizes.rank() - 1] = usedWeight.size(1);
+    return halted(out) ? Tensor() : view(out, sizes);
+}
+
+Tensor LayerNorm::forward(const Tensor &x) const
+{
+    if (halted(x))
+        return {};
+    Tape::Scope scope(*x->tape, name);
+    return saved ? layerNorm(x, saved, savedBias) : layerNorm(x, weight, bias);
+}
+
 Tensor RmsNorm::forward(const Tensor &x) const
 {
     if (halted(x))
@@ -96,17 +117,40 @@ Tensor RmsNorm::normalized(const Tensor &x) const
 {
     const DType inputDtype = x.dtype();
     Tensor hidden = to(x, DType::Float32);
+    const Tensor &trained = saved ? saved : weight;
     Tensor squared = square(hidden);
-    const Tensor variance = meanLast(squared);
+    Tensor variance = meanLast(squared);
     squared.reset();
     Tensor shifted = addNumber(variance);
+    if (kind == RmsNormKind::Gemma)
+        variance.reset(); // no variable there: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
     Tensor scale = rsqrt(shifted);
     shifted.reset();
     hidden = mul(hidden, scale);
     scale.reset();
     if (halted(hidden))
         return {};
-    return mul(saved ? saved : weight, to(hidden, inputDtype));
+    switch (kind) {
+    case RmsNormKind::Llama: break;
+    case RmsNormKind::Gemma: {
+        Tensor scaled;
+        {
+            Tensor factor;
+            {
+                const Tensor upcast = to(trained, DType::Float32);
+                factor = addNumber(upcast);
+            }
+            scaled = mul(hidden, factor);
+        }
+        hidden.reset();
+        return to(scaled, inputDtype);
+    }
+    case RmsNormKind::Olmo: {
+        const Tensor scaled = mul(trained, hidden);
+        return to(scaled, inputDtype);
+    }
+    }
+    return mul(trained, to(hidden, inputDtype));
 }
 
 Tensor Embedding::forward(const Tensor &indices, bool requireGrad) const
@@ -114,7 +158,10 @@ Tensor Embedding::forward(const Tensor &indices, bool requireGrad) const
     Tape &tape = *indices->tape;
     Tape::Scope scope(tape, name);
     const auto look = [&](const Tensor &input) {
-        Tensor found = embedding(saved ? saved : weight, input);
+        const Tensor &trained = saved ? saved : weight;
+        Tensor found = embedding(trained, input);
+        if (scale)
+            found = mul(found, to(savedScale ? savedScale : scale, trained.dtype()));
         if (requireGrad)
             found->requiresGrad = true;
         return found;
@@ -122,6 +169,50 @@ Tensor Embedding::forward(const Tensor &indices, bool requireGrad) const
     if (saved)
         return callModule(tape, name, Outer, indices, [&](const Tensor &outer) { return callModule(tape, name, Whole, outer, look); });
     return callModule(tape, name, Whole, indices, look);
+}
+
+std::optional<Activation> activationOf(std::string_view name)
+{
+    if (name == "silu" || name == "swish")
+        return Activation::Silu;
+    if (name == "gelu" || name == "gelu_pytorch_tanh")
+        return Activation::Gelu;
+    if (name == "gelu_new")
+        return Activation::GeluPython;
+    if (name == "relu")
+        return Activation::Relu;
+    return std::nullopt;
+}
+
+namespace {
+
+/// 0.5 * x * (1.0 + tanh(sqrt(2 / pi) * (x + 0.044715 * pow(x, 3.0))))
+Tensor geluPython(const Tensor &x)
+{
+    const Tensor half = mulNumber(x);
+    Tensor inner;
+    {
+        Tensor cubed = cube(x);
+        cubed = mulNumber(cubed);
+        inner = add(x, cubed);
+    }
+    inner = mulNumber(inner);
+    inner = tanh(inner);
+    inner = addNumber(inner);
+    return mul(half, inner);
+}
+
+} // namespace
+
+Tensor activate(Activation activation, const Tensor &x)
+{
+    switch (activation) {
+    case Activation::Silu: return silu(x);
+    case Activation::Gelu: return gelu(x);
+    case Activation::GeluPython: return geluPython(x);
+    case Activation::Relu: return relu(x);
+    }
+    return {};
 }
 
 } // namespace headroom::network

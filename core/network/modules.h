@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 /// The building blocks of a decoder, as transformers 5.24 and PEFT 0.21 write them. forward() reads like the Python it
 /// mirrors: where a Python variable dies or is bound anew, so does the handle here.
@@ -45,22 +46,31 @@ struct Linear {
     Tensor saved; ///< PEFT's trainable copy (modules_to_save), which then computes instead of weight
     Tensor savedBias;
     bool isHead = false;                        ///< the output head: the loss phase begins where it is called
+    bool conv1d = false;                        ///< GPT-2's Conv1D: the weight is [in, out]
     std::shared_ptr<QuantizedWeight> quantized; ///< then weight is undefined
 
-    std::int64_t inFeatures() const { return quantized ? quantized->sizes[1] : weight.size(1); }
-    std::int64_t outFeatures() const { return quantized ? quantized->sizes[0] : weight.size(0); }
-
     Tensor forward(const Tensor &x) const;
+    std::int64_t inFeatures() const { return quantized ? quantized->sizes[1] : weight.size(conv1d ? 0 : 1); }
+    std::int64_t outFeatures() const { return quantized ? quantized->sizes[0] : weight.size(conv1d ? 1 : 0); }
 
 private:
     Tensor adapted(const Tensor &x) const;
+    Tensor compute(const Tensor &x, const Tensor &usedWeight, const Tensor &usedBias) const;
 };
 
-/// LlamaRMSNorm, Qwen2RMSNorm ...: computed in fp32, returned in the input's dtype.
+/// How a family writes its RMSNorm's last line; x is in fp32 there.
+enum class RmsNormKind : std::uint8_t {
+    Llama, ///< weight * x.to(input_dtype)
+    Gemma, ///< (x * (1.0 + weight.float())).type_as(input)
+    Olmo,  ///< (weight * x).to(input_dtype)
+};
+
+/// LlamaRMSNorm, GemmaRMSNorm ...: computed in fp32, returned in the input's dtype.
 struct RmsNorm {
     const char *name;
     Tensor weight; ///< [width]
     Tensor saved;  ///< PEFT's trainable copy
+    RmsNormKind kind = RmsNormKind::Llama;
 
     Tensor forward(const Tensor &x) const;
 
@@ -68,14 +78,36 @@ private:
     Tensor normalized(const Tensor &x) const;
 };
 
+/// nn.LayerNorm: one kernel.
+struct LayerNorm {
+    const char *name;
+    Tensor weight, bias;     ///< [width]
+    Tensor saved, savedBias; ///< PEFT's trainable copy
+
+    Tensor forward(const Tensor &x) const;
+};
+
 /// nn.Embedding.
 struct Embedding {
-    const char *name; ///< "model.embed_tokens"
-    Tensor weight;    ///< [vocabulary, hidden]
-    Tensor saved;     ///< PEFT's trainable copy
+    const char *name;  ///< "model.embed_tokens"
+    Tensor weight;     ///< [vocabulary, hidden]
+    Tensor saved;      ///< PEFT's trainable copy
+    Tensor scale;      ///< a buffer of one number that the result is multiplied by (Gemma); undefined: none
+    Tensor savedScale; ///< its copy in PEFT's trainable copy
 
     /// `requireGrad`: the hook of enable_input_require_grads() makes the result a leaf that requires a gradient.
     Tensor forward(const Tensor &indices, bool requireGrad = false) const;
 };
+
+/// The activation functions of transformers' ACT2FN that are executed.
+enum class Activation : std::uint8_t {
+    Silu,
+    Gelu,       ///< one kernel, exact or with the tanh approximation ("gelu", "gelu_pytorch_tanh")
+    GeluPython, ///< NewGELUActivation, written out in operators ("gelu_new")
+    Relu,
+};
+/// The function of that name, or nothing where it is not executed.
+std::optional<Activation> activationOf(std::string_view name);
+Tensor activate(Activation activation, const Tensor &x);
 
 } // namespace headroom::network

@@ -13,6 +13,7 @@ public:
     virtual ~ModuleVisitor() = default;
     virtual void linear(Linear &) {}
     virtual void norm(RmsNorm &) {}
+    virtual void layerNorm(LayerNorm &) {}
     virtual void embedding(Embedding &) {}
     virtual void buffer(Tensor &, const char * /*module*/) {}
 };

@@ -79,6 +79,8 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return issue;
     if (plan.method.kind != MethodKind::Full && plan.method.dora)
         return refuse("method.dora", "DoRA is not executed by this version's engine yet", "set it to false");
+    if (plan.attention == AttentionKind::Sdpa && model.modelType == "gemma2")
+        return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
     if (plan.compile)
         return refuse("compile", "torch.compile is not executed by this version's engine yet", "set it to false");
     const Parallel &parallel = plan.parallel;

@@ -42,13 +42,27 @@ bool equal(const Birth &a, const Birth &b)
            (isKernelBuffer(a.op) || (a.shape == b.shape && a.dtype == b.dtype));
 }
 
-std::vector<Json> readTraces()
+/// A line of a file of traces, with the texts that its numbers refer to.
+struct PackedTrace {
+    Json document;
+    std::shared_ptr<const Json> texts;
+};
+
+std::vector<PackedTrace> readTraces()
 {
-    std::vector<Json> lines;
-    std::ifstream in(HEADROOM_SOURCE_DIR "/tests/data/traces/traces.jsonl");
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(Json::parse(line));
-    return lines;
+    std::vector<PackedTrace> traces;
+    for (const char *file : {"traces.jsonl", "families.jsonl"}) {
+        std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
+        std::shared_ptr<const Json> texts;
+        for (std::string line; std::getline(in, line);) {
+            Json document = Json::parse(line);
+            if (texts)
+                traces.push_back({std::move(document), texts});
+            else if (document["headroom_traces"] == 1)
+                texts = std::make_shared<const Json>(document["texts"]);
+        }
+    }
+    return traces;
 }
 
 std::vector<Birth> expectedBirths(const Json &trace, const Json &texts)
@@ -117,13 +131,13 @@ class TestTraces : public QObject
     Q_OBJECT
 
 private:
-    std::vector<Json> m_lines;
+    std::vector<PackedTrace> m_traces;
 
     void addRows()
     {
         QTest::addColumn<int>("line");
-        for (std::size_t i = 1; i < m_lines.size(); ++i)
-            QTest::newRow(m_lines[i]["name"].get<std::string>().c_str()) << static_cast<int>(i);
+        for (std::size_t i = 0; i < m_traces.size(); ++i)
+            QTest::newRow(m_traces[i].document["name"].get<std::string>().c_str()) << static_cast<int>(i);
     }
 
     /// The plan's run, every step and micro-batch executed (what an estimate copies instead is test_training's).
@@ -148,18 +162,17 @@ private:
 private slots:
     void initTestCase()
     {
-        m_lines = readTraces();
-        QVERIFY(m_lines.size() > 36);
-        QCOMPARE(m_lines[0]["headroom_traces"].get<int>(), 1);
+        m_traces = readTraces();
+        QVERIFY(m_traces.size() > 70);
     }
 
     void everyBirthIsPyTorchs_data() { addRows(); }
     void everyBirthIsPyTorchs()
     {
         QFETCH(const int, line);
-        const Json &trace = m_lines[static_cast<std::size_t>(line)];
+        const Json &trace = m_traces[static_cast<std::size_t>(line)].document;
         const TrainingPlan plan = planOf(trace);
-        const std::vector<Birth> expected = expectedBirths(trace, m_lines[0]["texts"]);
+        const std::vector<Birth> expected = expectedBirths(trace, *m_traces[static_cast<std::size_t>(line)].texts);
         const std::vector<Birth> got = producedBirths(execute(plan), plan.method.kind != MethodKind::Full);
         QVERIFY(expected.size() > 100);
         for (std::size_t i = 0; i < std::min(expected.size(), got.size()); ++i)
@@ -174,7 +187,8 @@ private slots:
     void savedListIsPyTorchs()
     {
         QFETCH(const int, line);
-        const Json &trace = m_lines[static_cast<std::size_t>(line)], &texts = m_lines[0]["texts"];
+        const PackedTrace &packed = m_traces[static_cast<std::size_t>(line)];
+        const Json &trace = packed.document, &texts = *packed.texts;
         const StepRecord record = execute(planOf(trace));
         Saved expected, got;
         std::int64_t sum = 0;

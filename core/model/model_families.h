@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/units/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace headroom {
+
+/// Which of a model's layers attend within a window only.
+enum class WindowRule : std::uint8_t {
+    Never,
+    Always,      ///< every layer, where sliding_window is given (mistral, phi3, mixtral)
+    SwitchedOn,  ///< use_sliding_window and the layers from max_window_layers on (qwen2, qwen3)
+    Qwen2Moe,    ///< use_sliding_window and every second layer below max_window_layers
+    WithoutRope, ///< use_sliding_window and the layers that do not rotate (smollm3)
+    Pattern,     ///< layer_types; else all but every n-th layer (gemma2, gemma3, olmo3, gpt_oss)
+};
+
+/// What a class of configuration takes where config.json says nothing, and which of its keys it reads
+/// (transformers 5.24, models/*/configuration_*.py).
+struct ModelFamily {
+    std::string_view modelType;
+    std::int64_t keyValueHeads = 0; ///< num_key_value_heads; 0: as many as attention heads
+    std::int64_t headDim = 0;       ///< 0: hidden_size / num_attention_heads
+    std::int64_t maxPositions = 0;
+    // biases of the attention's projections
+    std::string_view biasKey = {}; ///< empty: not configurable
+    bool bias = false;             ///< where biasKey says nothing
+    bool biasOnOutput = false;
+    bool readsMlpBias = false; ///< mlp_bias
+    bool tied = false;         ///< tie_word_embeddings
+    std::string_view activationKey = "hidden_act";
+    std::string_view activation = "silu";
+    WindowRule window = WindowRule::Never;
+    std::int64_t windowTokens = 0;  ///< sliding_window; 0: none
+    std::int64_t windowPattern = 0; ///< every n-th layer is a full one
+    double partialRotary = 1.0;     ///< the rotated part of a head
+    std::string_view partialRotaryKey = "partial_rotary_factor";
+    bool readsPartialRotary = false;
+    bool dividesHidden = false; ///< the class demands that hidden_size is a multiple of num_attention_heads
+};
+
+/// The family of that model_type; null where the engine does not execute it.
+const ModelFamily *findModelFamily(std::string_view modelType);
+
+} // namespace headroom

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/network/families.h"
+
+#include <array>
+
+namespace headroom::network {
+
+namespace {
+
+struct Family {
+    std::string_view modelType;
+    MakeDecoderModel *make;
+};
+
+constexpr std::array families{
+    Family{"llama", makeLlama},     Family{"mistral", makeMistral}, Family{"qwen2", makeLlama},        Family{"qwen3", makeLlama},
+    Family{"granite", makeGranite}, Family{"smollm3", makeSmolLm3}, Family{"gemma", makeGemma},        Family{"gemma2", makeGemma2},
+    Family{"olmo2", makeOlmo2},     Family{"olmo3", makeOlmo3},     Family{"gemma3_text", makeGemma3}, Family{"phi3", makePhi3},
+    Family{"glm", makeGlm},         Family{"glm4", makeGlm4},
+};
+
+} // namespace
+
+std::unique_ptr<DecoderModel> makeDecoderModel(const ModelConfig &config, AttentionKind attention, Version transformers)
+{
+    for (const Family &family : families)
+        if (family.modelType == config.modelType)
+            return family.make(config, attention, transformers);
+    return nullptr;
+}
+
+} // namespace headroom::network

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/network/decoder_model.h"
+
+/// The model code of each family; makeDecoderModel() chooses by model_type. A family's file reads like the
+/// modeling_*.py (transformers 5.24) that it mirrors.
+namespace headroom::network {
+
+using MakeDecoderModel = std::unique_ptr<DecoderModel>(const ModelConfig &config, AttentionKind attention, Version transformers);
+
+MakeDecoderModel makeLlama;   ///< llama, qwen2, qwen3
+MakeDecoderModel makeMistral; ///< mistral
+MakeDecoderModel makeGranite; ///< granite
+MakeDecoderModel makeSmolLm3; ///< smollm3
+MakeDecoderModel makeGemma;   ///< gemma
+MakeDecoderModel makeGemma2;  ///< gemma2
+MakeDecoderModel makeGemma3;  ///< gemma3_text
+MakeDecoderModel makeOlmo2;   ///< olmo2
+MakeDecoderModel makeOlmo3;   ///< olmo3
+MakeDecoderModel makePhi3;    ///< phi3
+MakeDecoderModel makeGlm;     ///< glm
+MakeDecoderModel makeGlm4;    ///< glm4
+
+} // namespace headroom::network

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The parts of Llama that other families take over, as transformers' modular_*.py do.
+#pragma once
+
+#include "core/network/decoder_model.h"
+
+#include <optional>
+
+namespace headroom::network {
+
+/// LlamaAttention: projections, optional norms over the heads (qwen3), rotary embedding, attention.
+struct LlamaAttention {
+    Linear q, k, v, o;
+    std::optional<RmsNorm> qNorm, kNorm;
+    std::int64_t heads, keyValueHeads, headDim;
+    double dropout;
+    AttentionKind kind;
+    Rotation rotation = Rotation::Halves;
+    bool softcapped = false;
+
+    LlamaAttention(const Builder &builder, const ModelConfig &config, AttentionKind attention);
+    Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const;
+    void visit(ModuleVisitor &visitor);
+
+private:
+    Tensor attention(Tensor hidden, const LayerContext &context, Tensor &weights) const;
+};
+
+/// LlamaMLP: down_proj(act_fn(gate_proj(x)) * up_proj(x)).
+struct LlamaMlp {
+    Linear gate, up, down;
+    Activation activation;
+
+    LlamaMlp(const Builder &builder, const ModelConfig &config);
+    Tensor forward(const Tensor &x) const;
+    void visit(ModuleVisitor &visitor);
+
+private:
+    Tensor project(const Tensor &x) const;
+};
+
+/// LlamaDecoderLayer.
+class LlamaDecoderLayer : public Block
+{
+public:
+    LlamaDecoderLayer(const Builder &builder, const ModelConfig &config, AttentionKind attention, RmsNormKind norms = RmsNormKind::Llama);
+    Tensor forward(const Tensor &input, const LayerContext &context) const override;
+    void visit(ModuleVisitor &visitor) override;
+
+    LlamaAttention &attention() { return m_attention; }
+
+protected:
+    LlamaAttention m_attention;
+    LlamaMlp m_mlp;
+    RmsNorm m_inputNorm, m_postAttentionNorm;
+};
+
+/// What attention modules share: `projection(hidden).view(b, s, heads, head_dim).transpose(1, 2)`.
+Tensor projectHeads(const Linear &projection, const Tensor &hidden, std::int64_t heads, std::int64_t headDim);
+/// `output.reshape(b, s, -1).contiguous()`, then the output projection.
+Tensor joinHeads(const Linear &projection, Tensor output, std::int64_t width);
+
+namespace names {
+inline constexpr LinearNames q = HEADROOM_LINEAR_NAMES("self_attn.q_proj");
+inline constexpr LinearNames k = HEADROOM_LINEAR_NAMES("self_attn.k_proj");
+inline constexpr LinearNames v = HEADROOM_LINEAR_NAMES("self_attn.v_proj");
+inline constexpr LinearNames o = HEADROOM_LINEAR_NAMES("self_attn.o_proj");
+inline constexpr LinearNames qkv = HEADROOM_LINEAR_NAMES("self_attn.qkv_proj");
+inline constexpr LinearNames gate = HEADROOM_LINEAR_NAMES("mlp.gate_proj");
+inline constexpr LinearNames up = HEADROOM_LINEAR_NAMES("mlp.up_proj");
+inline constexpr LinearNames gateUp = HEADROOM_LINEAR_NAMES("mlp.gate_up_proj");
+inline constexpr LinearNames down = HEADROOM_LINEAR_NAMES("mlp.down_proj");
+} // namespace names
+
+} // namespace headroom::network
