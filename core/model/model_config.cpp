@@ -339,8 +339,8 @@ Result<ModelConfig> readModelConfig(std::string_view json, std::string_view wher
 
 bool ModelConfig::uniformLayers() const
 {
-    const auto equal = [](const std::vector<bool> &layers) {
-        return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
+    const auto equal = [](const std::vector<bool> &kinds) {
+        return std::adjacent_find(kinds.begin(), kinds.end(), std::not_equal_to<>()) == kinds.end();
     };
     return equal(slidingLayers) && equal(rotaryLayers);
 }

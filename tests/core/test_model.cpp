@@ -54,7 +54,7 @@ private slots:
             QVERIFY2(parameterCount(preset.config) == preset.parameters, preset.id.c_str());
             QVERIFY2(summed(preset.config) == preset.parameters, preset.id.c_str());
         }
-        QCOMPARE(supported, 83);
+        QCOMPARE(supported, 84);
     }
 
     void presetsAreComplete()
