@@ -217,13 +217,15 @@ Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool
 void DecoderModel::visit(ModuleVisitor &visitor)
 {
     visitor.embedding(m_embedding);
+    if (m_embedding.scale)
+        visitor.buffer(m_embedding.scale, m_embedding.name);
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         Tape::Scope scope(*m_embedding.weight->tape, "", static_cast<std::int16_t>(i));
         m_layers[i]->visit(visitor);
     }
     visitor.norm(m_norm);
-    for (Tensor *buffer : {&m_inverseFrequencies, &m_originalInverseFrequencies})
-        visitor.buffer(*buffer, "model.rotary_emb");
+    for (Tensor &buffer : m_frequencies)
+        visitor.buffer(buffer, "model.rotary_emb");
 }
 
 } // namespace headroom::network

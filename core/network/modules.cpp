@@ -96,8 +96,12 @@ Tensor LayerNorm::forward(const Tensor &x) const
 {
     if (halted(x))
         return {};
-    Tape::Scope scope(*x->tape, name);
-    return saved ? layerNorm(x, saved, savedBias) : layerNorm(x, weight, bias);
+    Tape &tape = *x->tape;
+    Tape::Scope scope(tape, name);
+    const auto run = [this](const Tensor &input) { return saved ? layerNorm(input, saved, savedBias) : layerNorm(input, weight, bias); };
+    if (saved)
+        return callModule(tape, name, Outer, x, [&](const Tensor &outer) { return callModule(tape, name, Whole, outer, run); });
+    return callModule(tape, name, Whole, x, run);
 }
 
 Tensor RmsNorm::forward(const Tensor &x) const

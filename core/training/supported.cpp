@@ -31,9 +31,13 @@ std::optional<Issue> refusedChoice(const TrainingPlan &plan)
     return {};
 }
 
-std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, bool sixteenBitMaster)
+std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, const ModelConfig &model, bool sixteenBitMaster)
 {
     const bool deepSpeed = plan.parallel.engine == Engine::DeepSpeed;
+    const bool hooked =
+        model.modelType == "llama" || model.modelType == "mistral" || model.modelType == "qwen2" || model.modelType == "qwen3";
+    if (deepSpeed && plan.parallel.zeroStage == 3 && !hooked)
+        return refuse("parallel.zero_stage", "ZeRO 3 is not executed yet for models of type " + model.modelType, "set it to 2 or less");
     if (deepSpeed && !sixteenBitMaster)
         return refuse("precision.recipe", "DeepSpeed is executed only in the recipes bf16-master and fp16-master yet",
                       "use recipe bf16-master");
@@ -116,7 +120,7 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (sixteenBitMaster && resolved.autocast)
         return refuse("precision.autocast", "autocast over DeepSpeed's 16-bit recipes is not executed by this version's engine yet",
                       "leave it null");
-    if (std::optional<Issue> issue = unsupportedByDeepSpeed(plan, sixteenBitMaster))
+    if (std::optional<Issue> issue = unsupportedByDeepSpeed(plan, model, sixteenBitMaster))
         return issue;
     if (plan.method.kind != MethodKind::Full && model.layers > 0)
         return network::checkAdapters(model, plan.method);
