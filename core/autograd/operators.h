@@ -30,7 +30,10 @@ Tensor contiguous(const Tensor &t);                                        ///< 
 
 // -- elementwise
 Tensor add(const Tensor &a, const Tensor &b);
-Tensor addNumber(const Tensor &a);            ///< a + 1e-6
+Tensor addNumber(const Tensor &a); ///< a + 1e-6
+Tensor sub(const Tensor &a, const Tensor &b);
+Tensor subNumber(const Tensor &a);            ///< a - 1
+Tensor div(const Tensor &a, const Tensor &b); ///< b must not need a gradient
 Tensor mul(const Tensor &a, const Tensor &b); ///< saves each factor that the other's gradient needs
 Tensor mulNumber(const Tensor &a); ///< a * 0.5 from Python: a wrapped number is not kept by saved-tensor hooks and takes no memory here
 Tensor mulScalar(const Tensor &a); ///< mul.Scalar: nothing saved

@@ -266,6 +266,49 @@ Tensor addNumber(const Tensor &a)
     return out;
 }
 
+Tensor sub(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    static constexpr Operator op{"SubBackward0", [](BackwardCall &call) {
+                                     if (call.needs(0))
+                                         call.give(0, call.grad);
+                                     if (call.needs(1))
+                                         call.give(1, compute(call.grad, {}, call.grad.dtype(), "aten.neg.default"));
+                                 }};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(op, {&a, &b});
+    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), "aten.sub.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor subNumber(const Tensor &a)
+{
+    static constexpr Operator op{"SubBackward0", [](BackwardCall &call) { call.give(0, call.grad); }};
+    return simple(op, a, "aten.sub.Tensor");
+}
+
+Tensor div(const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    assert(!b.requiresGrad());
+    static constexpr Operator op{"DivBackward0", [](BackwardCall &call) {
+                                     const Tensor other = call.unpack(0);
+                                     call.give(0, compute(call.grad, other, promote(call.grad.dtype(), other.dtype()), "aten.div.Tensor"));
+                                 }};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(op, {&a});
+    if (node)
+        tape.save(node, 0, b);
+    if (tape.stopped())
+        return {};
+    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), "aten.div.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
 Tensor mul(const Tensor &a, const Tensor &b)
 {
     if (halted(a) || !b)

@@ -16,6 +16,7 @@ constexpr const char *matMul4Bit = "bitsandbytes 0.50, autograd/_functions.py: M
 constexpr const char *int8 = "bitsandbytes 0.50, autograd/_functions.py: MatMul8bitLt";
 constexpr const char *kbit = "huggingface/peft 0.21, utils/other.py: prepare_model_for_kbit_training";
 constexpr const char *bnbOptimizer = "bitsandbytes 0.50, optim/optimizer.py: init_state";
+constexpr const char *dora = "huggingface/peft 0.21, tuners/lora/dora.py: DoraLinearLayer";
 constexpr const char *peftBnb = "huggingface/peft 0.21, tuners/lora/bnb.py";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -58,6 +59,25 @@ std::optional<TensorRule> quantizedWeightRule(const StorageRecord &s, const char
                           "PEFT's preparation casts whatever is not quantised to fp32: norms, biases, embedding and output head.", kbit};
     return TensorRule{group, "bias in the compute dtype", "A quantised Linear casts its bias at the first use and keeps it so.",
                       "bitsandbytes 0.50, nn/modules.py: Linear4bit.forward"};
+}
+
+std::optional<TensorRule> doraRule(const StorageRecord &s)
+{
+    const std::string_view op = s.op;
+    const char *g = "adapters";
+    if (op == "aten.eye.default")
+        return TensorRule{
+            g, "identity matrix",
+            "DoRA sends an identity matrix as wide as the layer's input through the adapter to learn what it adds to the weight.", dora};
+    if (s.shape.rank() == 1 || (s.shape.rank() == 2 && op == "aten.sub.Tensor"))
+        return TensorRule{g, "magnitudes and norms", "One number for every output, kept for the magnitude's gradient.", dora};
+    if (s.shape.rank() == 2)
+        return TensorRule{
+            g, "weights within DoRA's norm",
+            "DoRA adds what the adapter makes to the weight, in the input's dtype, to take the norm of every row; all of it goes "
+            "when the layer returns.",
+            dora};
+    return TensorRule{g, "DoRA's update", "The base's and the adapter's results, each scaled by the magnitudes and added.", dora};
 }
 
 std::optional<TensorRule> optimizerRule(const StorageRecord &s)
@@ -111,13 +131,16 @@ std::optional<TensorRule> quantizedProductRule(const StorageRecord &s, const cha
 std::optional<TensorRule> methodRule(const StorageRecord &s, Component component, const char *group)
 {
     switch (component) {
-    case Component::Weights: return quantizedWeightRule(s, group);
+    case Component::Weights:
+        if (has(s.module, "lora_magnitude_vector"))
+            return TensorRule{group, "magnitude vector", "DoRA trains one magnitude for every output of an adapted Linear.", dora};
+        return quantizedWeightRule(s, group);
     case Component::Gradients: return {};
     case Component::Optimizer: return optimizerRule(s);
     case Component::Activations:
     case Component::Temporary: break;
     }
-    return quantizedProductRule(s, group);
+    return has(s.module, "lora_magnitude_vector") ? doraRule(s) : quantizedProductRule(s, group);
 }
 
 } // namespace headroom

@@ -5,6 +5,7 @@
 #include "core/network/adapters.h"
 
 #include "core/network/decoder_model.h"
+#include "core/network/dora.h"
 
 #include <algorithm>
 
@@ -139,6 +140,10 @@ public:
             adapter.b = m_tape.empty({out, m_method.rank}, dtype, "aten._to_copy.default");
         }
         module.lora = std::move(adapter);
+        if (m_method.dora) {
+            Tape::Scope scope(m_tape, module.names.magnitude);
+            module.lora->magnitude = initialMagnitude(m_tape, module);
+        }
     }
 
 private:
@@ -223,6 +228,8 @@ public:
             return;
         cast(module.lora->a, module.names.a);
         cast(module.lora->b, module.names.b);
+        if (module.lora->magnitude)
+            cast(module.lora->magnitude, module.names.magnitude);
     }
 
 private:

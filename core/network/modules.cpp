@@ -3,6 +3,7 @@
 #include "core/network/modules.h"
 
 #include "core/autograd/module_hooks.h"
+#include "core/network/dora.h"
 
 namespace headroom::network {
 
@@ -55,6 +56,19 @@ Tensor Linear::adapted(const Tensor &x) const
     if (ModuleHooks *hooks = tape.moduleHooks())
         hooks->access(lora->a);
     const Tensor cast = quantized && autocast ? x : to(x, lora->a.dtype());
+    if (lora->magnitude) {
+        { // variants.py: DoraLinearVariant.forward
+            Tensor dropped = cast;
+            if (lora->dropout > 0.0) {
+                Tape::Scope inDropout(tape, names.dropout);
+                dropped = dropout(cast, lora->dropout);
+            }
+            if (halted(dropped) || halted(result))
+                return {};
+            result = add(result, doraUpdate(*this, dropped, lora->dropout > 0.0 ? Tensor() : result));
+        }
+        return halted(result) || (quantized && autocast) ? result : to(result, resultDtype);
+    }
     Tensor update;
     {
         Tensor dropped;

@@ -19,22 +19,24 @@ using autograd::Tensor;
 
 /// A LoRA adapter around a Linear (peft/tuners/lora/layer.py: Linear).
 struct LoraAdapter {
-    Tensor a; ///< [rank, in]
-    Tensor b; ///< [out, rank]
+    Tensor a;         ///< [rank, in]
+    Tensor b;         ///< [out, rank]
+    Tensor magnitude; ///< DoRA: [out]; undefined: plain LoRA
     double dropout = 0.0;
 };
 
 /// Names under which a module's allocations are filed: string literals, so that records need no owner.
 struct LinearNames {
-    const char *self;    ///< "self_attn.q_proj"
-    const char *base;    ///< "self_attn.q_proj.base_layer"
-    const char *dropout; ///< "self_attn.q_proj.lora_dropout"
-    const char *a;       ///< "self_attn.q_proj.lora_A"
-    const char *b;       ///< "self_attn.q_proj.lora_B"
+    const char *self;      ///< "self_attn.q_proj"
+    const char *base;      ///< "self_attn.q_proj.base_layer"
+    const char *dropout;   ///< "self_attn.q_proj.lora_dropout"
+    const char *a;         ///< "self_attn.q_proj.lora_A"
+    const char *b;         ///< "self_attn.q_proj.lora_B"
+    const char *magnitude; ///< "self_attn.q_proj.lora_magnitude_vector"
 };
 #define HEADROOM_LINEAR_NAMES(name)                                                                                                        \
     {                                                                                                                                      \
-        name, name ".base_layer", name ".lora_dropout", name ".lora_A", name ".lora_B"                                                     \
+        name, name ".base_layer", name ".lora_dropout", name ".lora_A", name ".lora_B", name ".lora_magnitude_vector"                      \
     }
 
 /// nn.Linear, with or without an adapter.

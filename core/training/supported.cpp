@@ -49,6 +49,8 @@ std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, const Mode
         return refuse("loop.zero_grad", "DeepSpeed drops gradients after its step", "set it to to-none");
     if (plan.optimizer.kind > OptimizerKind::SgdMomentum)
         return refuse("optimizer.kind", "DeepSpeed is executed with Adam, AdamW and SGD only", "choose adamw");
+    if (plan.method.kind != MethodKind::Full && plan.method.dora)
+        return refuse("method.dora", "DoRA under DeepSpeed is not executed by this version's engine yet", "set it to false");
     if (plan.method.kind == MethodKind::Qlora)
         return refuse("method.kind", "QLoRA under DeepSpeed is not executed by this version's engine yet",
                       "choose lora, or parallel.engine none with recipe bf16");
@@ -81,8 +83,6 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
 {
     if (std::optional<Issue> issue = refusedChoice(plan))
         return issue;
-    if (plan.method.kind != MethodKind::Full && plan.method.dora)
-        return refuse("method.dora", "DoRA is not executed by this version's engine yet", "set it to false");
     if (plan.attention == AttentionKind::Sdpa && model.modelType == "gemma2")
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
     if (plan.compile)
