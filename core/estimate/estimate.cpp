@@ -52,39 +52,45 @@ Verdict judge(Bytes capacity, Bytes device, const Band &band)
     return device <= capacity ? Verdict::Fits : Verdict::DoesNotFit;
 }
 
-/// How the plan does on one GPU. The first replay knew no limit; only where that would not fit is the trace replayed
-/// within the GPU's memory, where the allocator first gives back what it keeps.
-GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &record, const Band &band, bool rounded)
+/// The larger of both steps, on this GPU.
+Peak highestPeak(const StepRecord &record, Bytes outside)
+{
+    return higher(withDevice(record.peak(0), outside), withDevice(record.peak(record.steps() - 1), outside));
+}
+
+/// What a plan does within one GPU's memory.
+struct OnGpu {
+    std::shared_ptr<const StepRecord> record;
+    std::optional<Phase> outOfMemory; ///< where it would run out
+};
+
+/// `record` was replayed without a limit. Only where that would not fit is it replayed within the GPU's memory, where the
+/// allocator first gives back what it keeps; if even that does not fit, the figures are those it would need.
+OnGpu withinGpu(const TrainingPlan &plan, const Gpu &gpu, const std::shared_ptr<const StepRecord> &record, bool rounded)
 {
     const Bytes outside = total(outsideOfPyTorch(plan, &gpu));
     const std::int64_t workspace = cublasWorkspaceBytes(plan, &gpu);
-    const StepRecord *used = &record;
-    std::optional<StepRecord> own;
-    const auto highestDevice = [&](const StepRecord &r) {
-        return higher(withDevice(r.peak(0), outside), withDevice(r.peak(r.steps() - 1), outside));
+    const bool otherWorkspace = record->workspaceBytes() != workspace;
+    if (!otherWorkspace && highestPeak(*record, outside).device <= gpu.capacity)
+        return {record, {}};
+    const auto replayed = [&](Replay &&replay) {
+        return std::make_shared<const StepRecord>(record->run(), std::move(replay), rounded, workspace);
     };
+    AllocatorOptions options = allocatorOptions(plan);
+    options.capacity = gpu.capacity - outside;
+    Replay limited = options.capacity.value > 0 ? replay(record->trace(), options, workspace) : Replay{{}, {}, 0};
+    if (!limited.outOfMemory)
+        return {replayed(std::move(limited)), {}};
+    const Phase phase = static_cast<Phase>(record->phaseOf(*limited.outOfMemory));
+    return {otherWorkspace ? replayed(replay(record->trace(), allocatorOptions(plan), workspace)) : record, phase};
+}
 
-    Peak peak = highestDevice(record);
-    GpuEstimate out{gpu.id, gpu.title(), gpu.capacity, Verdict::Fits, true, {}, {}, {}, {}, peak.phase};
-    const bool otherWorkspace = record.workspaceBytes() != workspace;
-    if (otherWorkspace || peak.device > gpu.capacity) {
-        AllocatorOptions options = allocatorOptions(plan);
-        options.capacity = gpu.capacity - outside;
-        Replay limited = options.capacity.value > 0 ? replay(record.trace(), options, workspace) : Replay{{}, {}, 0};
-        if (limited.outOfMemory) {
-            out.phase = static_cast<Phase>(record.phaseOf(*limited.outOfMemory));
-            if (otherWorkspace) {
-                own.emplace(record.run(), replay(record.trace(), allocatorOptions(plan), workspace), rounded, workspace);
-                peak = highestDevice(*own);
-            }
-        } else {
-            own.emplace(record.run(), std::move(limited), rounded, workspace);
-            used = &*own;
-            peak = highestDevice(*used);
-            out.phase = peak.phase;
-        }
-    }
-    out.allocated = peak.allocated;
+GpuEstimate judgeOnGpu(const TrainingPlan &plan, const Gpu &gpu, const OnGpu &within, const Band &band)
+{
+    const StepRecord &used = *within.record;
+    const Peak peak = highestPeak(used, total(outsideOfPyTorch(plan, &gpu)));
+    GpuEstimate out{gpu.id, gpu.title(), gpu.capacity, Verdict::Fits, true, {}, {}, {}, {}, within.outOfMemory.value_or(peak.phase)};
+    out.allocated = std::max(used.peak(0).allocated, used.peak(used.steps() - 1).allocated);
     out.reserved = peak.reserved;
     out.device = peak.device;
     out.fits = out.device <= out.capacity;
@@ -94,16 +100,17 @@ GpuEstimate onGpu(const TrainingPlan &plan, const Gpu &gpu, const StepRecord &re
 }
 
 /// The same where kernels are chosen by the GPU: the step is executed for this GPU if it is not the first one's.
-GpuEstimate onItsKernels(const TrainingPlan &plan, const Gpu &gpu, const Estimate &estimate, bool rounded, std::stop_token cancel)
+OnGpu withItsKernels(const TrainingPlan &plan, const Gpu &gpu, const ModelConfig &model,
+                     const std::shared_ptr<const StepRecord> &unlimited, bool rounded, std::stop_token cancel)
 {
     TrainingPlan alone = plan;
     alone.gpus = {gpu.id};
     if (!training::kernelsDependOnGpu(plan) || training::kernelGpu(alone) == training::kernelGpu(plan))
-        return onGpu(plan, gpu, *estimate.record, estimate.band, rounded);
+        return withinGpu(plan, gpu, unlimited, rounded);
     const std::int64_t workspace = cublasWorkspaceBytes(alone, &gpu);
-    training::TrainingRun run = training::run(alone, estimate.model, tracedSteps, workspace, cancel);
+    training::TrainingRun run = training::run(alone, model, tracedSteps, workspace, cancel);
     Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
-    return onGpu(plan, gpu, StepRecord(std::move(run), std::move(replayed), rounded, workspace), estimate.band, rounded);
+    return withinGpu(plan, gpu, std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace), rounded);
 }
 
 void addDeepSpeedNotes(Estimate &estimate)
@@ -178,10 +185,10 @@ void addNotes(Estimate &estimate, const Gpu *first)
         note(Severity::Information, "optimizer.kind",
              "Paged state of parameters with 100,000 elements and more is managed memory: it counts for the host here, and moves to the "
              "device for the step where there is room.");
-    if (plan.batch.gradientAccumulation > 3)
+    if (const int executed = training::executedMicroBatches(plan); plan.batch.gradientAccumulation > executed)
         note(Severity::Information, "batch.gradient_accumulation",
-             fmt::format("Three of the {} micro-batches are executed; every further one allocates what the third does.",
-                         plan.batch.gradientAccumulation));
+             fmt::format("{} of the {} micro-batches are executed; every further one allocates what the second does.",
+                         executed == 2 ? "Two" : "Three", plan.batch.gradientAccumulation));
     if (plan.batch.sequenceLength > estimate.model.maxPositions && estimate.model.maxPositions > 0)
         note(Severity::Warning, "batch.sequence_length",
              fmt::format("Longer than the {} positions that the model was made for (max_position_embeddings).",
@@ -211,7 +218,10 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
     out->parametersTrainable = run.parametersTrainable;
     out->hostSteady = out->hostPeak = Bytes{run.hostBytes};
     Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
-    auto record = std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace);
+    const auto unlimited = std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace);
+    // all figures but those of gpus[] are for the first GPU
+    const OnGpu onFirst = first ? withinGpu(plan, *first, unlimited, rounded) : OnGpu{unlimited, {}};
+    const std::shared_ptr<const StepRecord> record = onFirst.record;
     out->record = record;
 
     const Bytes outside = total(outsideOfPyTorch(plan, first));
@@ -228,7 +238,8 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
         out->firstPhases[p] = out->phases[p];
     for (const std::string &id : plan.gpus)
         if (const Gpu *gpu = findGpu(id))
-            out->gpus.push_back(onItsKernels(plan, *gpu, *out, rounded, cancel));
+            out->gpus.push_back(judgeOnGpu(
+                plan, *gpu, gpu == first ? onFirst : withItsKernels(plan, *gpu, out->model, unlimited, rounded, cancel), out->band));
     addNotes(*out, first);
     return std::shared_ptr<const Estimate>(std::move(out));
 }

@@ -72,7 +72,7 @@ struct GpuEstimate {
     Verdict verdict = Verdict::Fits;
     bool fits = true;                  ///< device <= capacity
     Bytes headroom;                    ///< capacity - device; negative: short by that much
-    Bytes allocated, reserved, device; ///< on this GPU, the higher of first step and steady state
+    Bytes allocated, reserved, device; ///< on this GPU, each the higher of first step and steady state
     Phase phase = Phase::Backward;     ///< where the peak lies, or where it would run out of memory
 };
 
@@ -146,7 +146,7 @@ public:
     std::int64_t parametersTotal = 0; ///< elements; adapters and copies of modules_to_save included, a tied tensor once
     std::int64_t parametersTrainable = 0;
     Steady steady;
-    Peak peak; ///< of the third step
+    Peak peak; ///< of the third step, on the plan's first GPU: within its memory where that is enough
     Peak firstStep;
     Bytes savedActivations; ///< alive for backward at the end of forward
     std::array<PhasePeak, phaseCount> phases{};

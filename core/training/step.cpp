@@ -251,6 +251,13 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
 
 } // namespace
 
+int executedMicroBatches(const TrainingPlan &plan)
+{
+    // From the second on gradients exist, and every further one allocates the same; but engines do in the last what they do
+    // not do in those between.
+    return static_cast<int>(std::min<std::int64_t>(plan.batch.gradientAccumulation, hasShardingEngine(plan) ? 3 : 2));
+}
+
 TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel,
                 Repeat repeat)
 {
@@ -259,10 +266,8 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
         return execute(plan, config, config.layers, steps, static_cast<int>(std::min<std::int64_t>(accumulation, 1000)), workspaceBytes,
                        cancel);
 
-    // The first step makes the optimizer's state; from the second on every step is like the one before. So with
-    // micro-batches: in the second gradients exist, and every further one allocates the same; but engines do in the last
-    // what they do not do in those between.
-    const int micros = static_cast<int>(std::min<std::int64_t>(accumulation, hasShardingEngine(plan) ? 3 : 2));
+    // The first step makes the optimizer's state; from the second on every step is like the one before.
+    const int micros = executedMicroBatches(plan);
     const int executed = std::min(steps, 2);
     std::optional<TrainingRun> run = executeSomeLayers(plan, config, executed, micros, workspaceBytes, cancel);
     if (!run)

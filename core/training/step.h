@@ -47,6 +47,9 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
 /// second copied or left out where that is proven to be the same, or all of it executed (up to 1,000 micro-batches).
 enum class Repeat : std::uint8_t { Copy, Execute };
 
+/// Micro-batches of a step that are executed with Repeat::Copy.
+int executedMicroBatches(const TrainingPlan &plan);
+
 /// Runs `steps` steps of the loop that plan-format version 1 fixes:
 ///     for micro in accumulation: outputs = model(input_ids, labels); loss = outputs.loss [/ accumulation]; loss.backward()
 ///     [clip_grad_norm_;] optimizer.step(); optimizer.zero_grad()

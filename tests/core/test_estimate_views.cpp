@@ -351,6 +351,16 @@ private slots:
         QCOMPARE(g.fits, fits);
         QCOMPARE(g.headroom >= Bytes{0}, fits);
         QCOMPARE(g.device, g.reserved + outside);
+        // the plan's own figures are those on its first GPU, and no other GPU's
+        QCOMPARE(g.device, std::max(e->peak.device, e->firstStep.device));
+        QCOMPARE(g.reserved, std::max(e->peak.reserved, e->firstStep.reserved));
+        QCOMPARE(g.allocated, std::max(e->peak.allocated, e->firstStep.allocated));
+        TrainingPlan both = plan;
+        both.gpus.push_back("nvidia-a100-sxm4-80gb");
+        const auto wider = estimated(both);
+        QCOMPARE(wider->peak.device, e->peak.device);
+        const Bytes roomy = total(outsideOfPyTorch(both, findGpu(both.gpus[1])));
+        QCOMPARE(wider->gpus.at(1).device, std::max(unlimited->peak.reserved, unlimited->firstStep.reserved) + roomy);
         if (fits) { // what PyTorch's tensors take is the same; only what is kept beside them changed
             const auto [low, high] = std::minmax(unlimited->peak.allocated, unlimited->firstStep.allocated);
             QVERIFY(g.allocated >= low - mib(1) && g.allocated <= high + mib(1));

@@ -113,9 +113,9 @@ void TestProgram::badInputEndsWithTwo_data()
                                          R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "batch": {"micro_batch": 0}})")
                                   << "batch.micro_batch";
     QTest::newRow("unknown model") << QByteArray(R"({"headroom_plan": 1, "model": {"preset": "no/body"}})") << "model";
-    QTest::newRow("not executed yet") << QByteArray(
-                                             R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "method": {"kind": "qlora"}})")
-                                      << "method";
+    QTest::newRow("not executed yet")
+        << QByteArray(R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "parallel": {"engine": "fsdp2", "data": 2}})")
+        << "parallel";
 }
 
 void TestProgram::badInputEndsWithTwo()
