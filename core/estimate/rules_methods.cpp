@@ -17,6 +17,8 @@ constexpr const char *int8 = "bitsandbytes 0.50, autograd/_functions.py: MatMul8
 constexpr const char *kbit = "huggingface/peft 0.21, utils/other.py: prepare_model_for_kbit_training";
 constexpr const char *bnbOptimizer = "bitsandbytes 0.50, optim/optimizer.py: init_state";
 constexpr const char *dora = "huggingface/peft 0.21, tuners/lora/dora.py: DoraLinearLayer";
+constexpr const char *partialLoss =
+    "linkedin/Liger-Kernel 0.8.5, ops/fused_linear_cross_entropy.py; pytorch/torchtitan, components/loss.py: ChunkedLossWrapper";
 constexpr const char *peftBnb = "huggingface/peft 0.21, tuners/lora/bnb.py";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -80,6 +82,26 @@ std::optional<TensorRule> doraRule(const StorageRecord &s)
     return TensorRule{g, "DoRA's update", "The base's and the adapter's results, each scaled by the magnitudes and added.", dora};
 }
 
+/// Born where the loss begins, with no module: what a loss without whole logits makes. The loss over logits makes none of it.
+std::optional<TensorRule> partialLossRule(const StorageRecord &s)
+{
+    const std::string_view op = s.op, module = s.module;
+    if (s.phase != TracePhase::Loss || (!module.empty() && module != "lm_head"))
+        return {};
+    if (op == "aten.zeros_like.default" && s.shape.rank() == 2)
+        return TensorRule{
+            "loss", "gradients made in forward",
+            "A chunked or fused loss computes the gradients of hidden states and head weight while it goes over the chunks, and "
+            "keeps them for backward.",
+            partialLoss};
+    if (op == "aten.empty.memory_format" && s.shape.rank() == 2)
+        return TensorRule{"loss", "logits of a chunk", "One buffer for the logits of a chunk of tokens, used again by every chunk.",
+                          partialLoss};
+    if (op == "aten.zeros.default" || op == "aten.ne.Scalar")
+        return TensorRule{"loss", "losses and mask of the tokens", "One fp32 loss for each token, and which tokens count.", partialLoss};
+    return {};
+}
+
 std::optional<TensorRule> optimizerRule(const StorageRecord &s)
 {
     const std::string_view op = s.op;
@@ -140,7 +162,11 @@ std::optional<TensorRule> methodRule(const StorageRecord &s, Component component
     case Component::Activations:
     case Component::Temporary: break;
     }
-    return has(s.module, "lora_magnitude_vector") ? doraRule(s) : quantizedProductRule(s, group);
+    if (has(s.module, "lora_magnitude_vector"))
+        return doraRule(s);
+    if (const auto rule = partialLossRule(s))
+        return rule;
+    return quantizedProductRule(s, group);
 }
 
 } // namespace headroom

@@ -5,6 +5,7 @@
 #include "core/autograd/module_hooks.h"
 #include "core/network/adapters.h"
 #include "core/network/kbit_preparation.h"
+#include "core/network/losses.h"
 
 namespace headroom::network {
 
@@ -158,8 +159,14 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
         inputIds, [this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); },
         inputsRequireGrad);
     CausalLmOutput output;
-    output.logits = m_model->finishLogits(m_head.forward(hidden));
-    output.loss = loss(output.logits, labels);
+    switch (m_options.loss) {
+    case LossKind::Logits:
+        output.logits = m_model->finishLogits(m_head.forward(hidden));
+        output.loss = loss(output.logits, labels);
+        break;
+    case LossKind::Chunked: output.loss = chunkedLoss(m_head, hidden, labels); break;
+    case LossKind::FusedLinear: output.loss = fusedLinearLoss(m_head, hidden, labels, m_options.gpu); break;
+    }
     for (auto key = outer.rbegin(); key != outer.rend(); ++key) {
         hooks->after(*key);
         output.loss = hooks->result(*key, output.loss);

@@ -17,6 +17,7 @@ struct NetworkOptions {
     Checkpointing checkpointing = Checkpointing::None;
     bool reentrant = false;
     Version transformers{5, 24};
+    LossKind loss = LossKind::Logits;
     DType compute = DType::BFloat16; ///< of products: autocast's dtype, else the weights'
     GpuProperties gpu;               ///< which decides kernels
 };

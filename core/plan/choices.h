@@ -114,9 +114,9 @@ static_assert(attention.size() == static_cast<std::size_t>(AttentionKind::FlashA
 
 inline constexpr std::array loss{
     FieldChoice{"logits", HEADROOM_TR("Full logits"), HEADROOM_TR("Logits of every token, upcast to fp32, as Hugging Face models do."), {}},
-    FieldChoice{"chunked", HEADROOM_TR("Chunked"), HEADROOM_TR("Logits a chunk of tokens at a time."), notYet},
+    FieldChoice{"chunked", HEADROOM_TR("Chunked"), HEADROOM_TR("Logits a chunk of tokens at a time."), {}},
     FieldChoice{"fused-linear", HEADROOM_TR("Fused with the head"),
-                HEADROOM_TR("Liger's kernel: head and loss at once, gradients made in forward."), notYet},
+                HEADROOM_TR("Liger's kernel: head and loss at once, gradients made in forward."), {}},
 };
 static_assert(loss.size() == static_cast<std::size_t>(LossKind::FusedLinear) + 1);
 

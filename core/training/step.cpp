@@ -136,6 +136,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     options.transformers = transformersVersion(plan);
     options.compute = precision.autocast.value_or(precision.weights);
     options.gpu = kernelGpu(plan);
+    options.loss = plan.loss;
     const std::unique_ptr<ShardingEngine> engine = makeShardingEngine(tape, plan, config);
     if (engine)
         options.method.adapterDtype = precision.weights; // DeepSpeed casts the whole model

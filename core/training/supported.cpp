@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/hardware/gpu.h"
 #include "core/network/adapters.h"
+#include "core/network/losses.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
+
+#include <algorithm>
 
 namespace headroom::training {
 
@@ -28,6 +31,42 @@ std::optional<Issue> refusedChoice(const TrainingPlan &plan)
             if (choice.value == *text && !choice.refused.empty())
                 return refuse(field.path, std::string(choice.refused), "choose another value");
     }
+    return {};
+}
+
+/// Whether nothing before the output head is trained.
+bool trainsHeadAlone(const Method &method)
+{
+    const auto isHead = [](const std::string &name) { return std::string_view("lm_head").ends_with(name); };
+    return method.kind != MethodKind::Full && !method.targets.allLinear &&
+           std::all_of(method.targets.names.begin(), method.targets.names.end(), isHead) &&
+           std::all_of(method.modulesToSave.begin(), method.modulesToSave.end(), isHead);
+}
+
+std::optional<Issue> unsupportedLoss(const TrainingPlan &plan, const ModelConfig &model)
+{
+    if (plan.loss == LossKind::Logits)
+        return {};
+    const std::string_view types[] = {"llama", "mistral", "qwen2", "qwen3"};
+    if (std::find(std::begin(types), std::end(types), model.modelType) == std::end(types))
+        return refuse("loss", "this loss is executed for llama, mistral, qwen2 and qwen3 only yet", "set it to logits");
+    if (plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master)
+        return refuse("loss", "this loss is executed without a sharding engine only yet", "set it to logits");
+    const Method &method = plan.method;
+    const std::vector<std::string> &targets = method.targets.names;
+    const bool headTargeted = method.kind != MethodKind::Full && !method.targets.allLinear &&
+                              std::find(targets.begin(), targets.end(), "lm_head") != targets.end();
+    if (plan.loss == LossKind::FusedLinear && headTargeted)
+        return refuse("method.targets", "Liger's fused loss reads the output head's own weight: an adapter on it would be passed by",
+                      "leave lm_head out");
+    if (plan.loss != LossKind::Chunked)
+        return {};
+    if ((plan.batch.microBatch % network::lossChunks) * (plan.batch.sequenceLength % network::lossChunks) % network::lossChunks != 0)
+        return refuse("loss", "a chunked loss divides the tokens by 8", "make micro_batch * sequence_length a multiple of 8");
+    if (trainsHeadAlone(method) && plan.checkpointing != Checkpointing::Full)
+        return refuse("method.targets",
+                      "nothing before the output head is trained: a chunked loss has no gradient to hand on, and PyTorch stops",
+                      "train a layer too, or set loss to logits");
     return {};
 }
 
@@ -76,7 +115,7 @@ network::GpuProperties kernelGpu(const TrainingPlan &plan)
 bool kernelsDependOnGpu(const TrainingPlan &plan)
 {
     const bool fourBit = plan.method.quantization != Quantization::Int8 && plan.method.quantization != Quantization::GptqInt4;
-    return plan.method.kind == MethodKind::Qlora && fourBit;
+    return (plan.method.kind == MethodKind::Qlora && fourBit) || plan.loss == LossKind::FusedLinear;
 }
 
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model)
@@ -85,6 +124,8 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return issue;
     if (plan.attention == AttentionKind::Sdpa && model.modelType == "gemma2")
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
+    if (std::optional<Issue> issue = unsupportedLoss(plan, model))
+        return issue;
     if (plan.compile)
         return refuse("compile", "torch.compile is not executed by this version's engine yet", "set it to false");
     const Parallel &parallel = plan.parallel;
