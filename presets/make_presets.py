@@ -36,12 +36,18 @@ import pathlib
 import sys
 
 EXECUTED = ("llama", "mistral", "qwen2", "qwen3", "granite", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "phi3", "glm",
-            "glm4")
+            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe")
 
 # Which of a family's biases on query, key and value are fixed; for the others config.json says attention_bias.
-FIXED_BIAS = {"qwen2": True, "mistral": False, "phi3": False}
-NO_OUTPUT_BIAS = ("qwen2", "mistral", "phi3", "glm", "glm4")
-QUERY_KEY_NORM = {"qwen3": "per_head_rmsnorm", "gemma3_text": "per_head_rmsnorm", "olmo2": "full_width_rmsnorm", "olmo3": "full_width_rmsnorm"}
+FIXED_BIAS = {"qwen2": True, "mistral": False, "phi3": False, "gpt2": True, "gpt_bigcode": True, "phi": True, "mixtral": False,
+              "qwen2_moe": True}
+BIAS_BY_DEFAULT = ("glm", "glm4", "gpt_neox")
+NO_OUTPUT_BIAS = ("qwen2", "mistral", "phi3", "glm", "glm4", "mixtral", "qwen2_moe")
+MLP_BIAS = ("gpt2", "gpt_bigcode", "gpt_neox", "phi")  # always
+QUERY_KEY_NORM = {"qwen3": "per_head_rmsnorm", "qwen3_moe": "per_head_rmsnorm", "gemma3_text": "per_head_rmsnorm",
+                  "olmo2": "full_width_rmsnorm", "olmo3": "full_width_rmsnorm", "olmoe": "full_width_rmsnorm"}
+GPT_NAMES = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head", "intermediate_size": "n_inner",
+             "max_position_embeddings": "n_positions", "hidden_act": "activation_function"}
 
 # What the driver and the CUDA context keep from torch's total, in MiB; see the plan format, `gpus`.
 KEPT_FROM_TORCH_MIB = 500
@@ -75,12 +81,14 @@ def config_of(model):
     assert bias["o"] == (bias["q"] and kind not in NO_OUTPUT_BIAS), model["hf_id"]
     if kind in FIXED_BIAS:
         assert qkv == {FIXED_BIAS[kind]}, model["hf_id"]
-    elif bias["q"] or kind in ("glm", "glm4"):
+    elif bias["q"] or kind in BIAS_BY_DEFAULT:
         config["attention_bias"] = bias["q"]
-    if model["mlp_bias"]:
+    if model["mlp_bias"] and kind not in MLP_BIAS:
         assert kind == "llama", model["hf_id"]
         config["mlp_bias"] = True
-    assert not model["lm_head_bias"] and model["norm_type"].startswith("rmsnorm") and model["gated_mlp"], model["hf_id"]
+    plain = kind in MLP_BIAS
+    assert model["lm_head_bias"] == (kind == "phi") and model["gated_mlp"] != plain, model["hf_id"]
+    assert model["norm_type"].startswith("layernorm" if plain else "rmsnorm"), model["hf_id"]
     assert model["qk_norm"] == QUERY_KEY_NORM.get(kind), model["hf_id"]
     config["hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act"] = model["activation"]
     if kind in ("mistral", "phi3", "gemma2", "gemma3_text"):
@@ -91,7 +99,22 @@ def config_of(model):
     for key in ("sliding_window_pattern", "no_rope_layer_interval"):
         if key in pattern:
             config[key] = pattern[key]
-    return config
+    if model["moe"]:
+        config |= experts_of(kind, model["moe"])
+    if kind in ("gpt2", "gpt_bigcode"):
+        config = {GPT_NAMES.get(key, key): value for key, value in config.items() if key not in ("num_key_value_heads", "head_dim")}
+    return {key: value for key, value in config.items() if key != "intermediate_size" or value is not None}
+
+
+def experts_of(kind, moe):
+    assert moe["first_k_dense"] == 0 and moe["router_bias_params"] == 0, kind
+    fields = {"num_local_experts" if kind == "mixtral" else "num_experts": moe["num_experts"], "num_experts_per_tok": moe["experts_per_tok"]}
+    if kind in ("mixtral", "olmoe"):
+        return fields | {"intermediate_size": moe["moe_intermediate_size"]}
+    fields |= {"moe_intermediate_size": moe["moe_intermediate_size"], "decoder_sparse_step": moe["decoder_sparse_step"]}
+    if kind == "qwen2_moe":
+        return fields | {"shared_expert_intermediate_size": moe["shared_expert_intermediate_size"]}
+    return fields | {"norm_topk_prob": True}  # as every Qwen3-MoE is published
 
 
 def model_entry(model):

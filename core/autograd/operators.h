@@ -43,6 +43,7 @@ Tensor square(const Tensor &a); ///< a.pow(2)
 Tensor cube(const Tensor &a);   ///< torch.pow(a, 3.0): in fp32 under autocast
 Tensor tanh(const Tensor &a);
 Tensor relu(const Tensor &a);
+Tensor sigmoid(const Tensor &a);
 Tensor rsqrt(const Tensor &a);
 Tensor silu(const Tensor &a);
 Tensor gelu(const Tensor &a);
@@ -73,6 +74,17 @@ Tensor safeSoftmax(const Tensor &x);
 Tensor logSoftmax(const Tensor &x);
 Tensor nllLoss(const Tensor &logProbabilities, const Tensor &target);
 Tensor embedding(const Tensor &weight, const Tensor &indices);
+
+// -- routed experts
+struct TopK {
+    Tensor values, indices;
+};
+TopK topK(const Tensor &x, std::int64_t k);             ///< over the last dimension
+Tensor indexRows(const Tensor &t, const Tensor &rows);  ///< t[rows], a copy
+Tensor sumOver(const Tensor &t, int dim, bool keepDim); ///< t.sum(dim)
+void divideInPlace(Tensor &a, const Tensor &b);         ///< a /= b
+/// F.grouped_mm: rows of [n, in] by the matrix of their group, weight [E, in, out]; `offsets` end the groups.
+Tensor groupedMm(const Tensor &x, const Tensor &weight, const Tensor &offsets);
 
 // -- attention
 /// F.scaled_dot_product_attention on [B, H, S, D], dispatched as on compute capability 8: flash, memory-efficient, math.

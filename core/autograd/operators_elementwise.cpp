@@ -137,6 +137,13 @@ void tanhBackward(BackwardCall &call)
 }
 constexpr Operator tanhOperator{"TanhBackward0", tanhBackward};
 
+void sigmoidBackward(BackwardCall &call)
+{
+    Tensor result = call.unpack(0);
+    call.give(0, compute(call.grad, result, result.dtype(), "aten.sigmoid_backward.default"));
+}
+constexpr Operator sigmoidOperator{"SigmoidBackward0", sigmoidBackward};
+
 void reluBackward(BackwardCall &call)
 {
     Tensor result = call.unpack(0);
@@ -341,6 +348,7 @@ Tensor gelu(const Tensor &a) { return savingInput(geluOperator, a, "aten.gelu.de
 
 Tensor rsqrt(const Tensor &a) { return savingResult(rsqrtOperator, a, "aten.rsqrt.default"); }
 Tensor tanh(const Tensor &a) { return savingResult(tanhOperator, a, "aten.tanh.default"); }
+Tensor sigmoid(const Tensor &a) { return savingResult(sigmoidOperator, a, "aten.sigmoid.default"); }
 Tensor relu(const Tensor &a) { return savingResult(reluOperator, a, "aten.relu.default"); }
 
 Tensor toCopy(const Tensor &a, DType dtype)

@@ -179,6 +179,10 @@ Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias)
     Tensor castBias = bias ? tape.autocastCast(bias) : Tensor();
     Tensor castWeight = tape.autocastCast(weight);
     Tensor input = tape.autocastCast(x);
+    if (input.rank() == 2) { // nothing to fold
+        const Tensor seen = transposed2d(castWeight);
+        return bias ? addProduct(castBias, input, seen) : mm(input, seen);
+    }
     if (!bias) {
         Tensor seen = transposed2d(castWeight);
         const std::int64_t rows = input.sizes().leading().elements();

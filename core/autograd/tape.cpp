@@ -77,8 +77,11 @@ void Tape::releaseStorageReference(StorageId storage)
 
 Tensor Tape::make(const Dims &sizes, const Dims &strides, DType dtype, const char *op)
 {
-    // A dense layout: the storage is as large as the elements.
-    const std::int64_t bytes = checkedMultiply(sizes.elements(), elementSize(dtype));
+    // Up to the last element: as large as the elements where the layout is dense (ATen/EmptyTensor.cpp: computeStorageNbytes).
+    std::int64_t extent = sizes.elements() == 0 ? 0 : 1;
+    for (int i = 0; i < sizes.rank() && extent > 0; ++i)
+        extent = checkedAdd(extent, checkedMultiply(sizes[i] - 1, strides[i]));
+    const std::int64_t bytes = checkedMultiply(extent, elementSize(dtype));
     TensorImpl *impl = newImpl();
     impl->sizes = sizes;
     impl->strides = strides;
@@ -233,6 +236,14 @@ void Tape::attach(Node *node, Tensor &output, std::uint8_t index)
     ++node->references;
     node->results[index].sizes = output->sizes;
     node->results[index].dtype = output->dtype;
+}
+
+void Tape::rebase(Node *node, Tensor &tensor)
+{
+    Node *before = std::exchange(tensor->gradFunction, nullptr);
+    attach(node, tensor);
+    if (before)
+        dropNode(before);
 }
 
 void Tape::dropFrame(CheckpointFrame *frame)

@@ -57,6 +57,8 @@ public:
     void save(Node *node, int slot, const Tensor &tensor);
     /// Makes `output` the node's result, or its result `index` where an operator returns several.
     void attach(Node *node, Tensor &output, std::uint8_t index = 0);
+    /// Makes the changed `tensor` the result of the operator that changed it in place (rebase_history).
+    void rebase(Node *node, Tensor &tensor);
     /// loss.backward(): runs the graph behind `root` (a scalar, or `gradient` is given). Accumulates into leaves.
     void backward(const Tensor &root, const Tensor &gradient = {});
     /// Called after a leaf's gradient was accumulated (register_post_accumulate_grad_hook).

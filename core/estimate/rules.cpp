@@ -3,6 +3,7 @@
 #include "core/estimate/rules.h"
 
 #include "core/autograd/tape.h"
+#include "core/estimate/rules_families.h"
 #include "core/estimate/rules_methods.h"
 #include "core/estimate/rules_sharding.h"
 
@@ -33,13 +34,17 @@ const char *groupOf(std::string_view module)
 {
     if (has(module, "lora_"))
         return "adapters";
-    if (has(module, "norm"))
+    if (has(module, "norm") || module == "ln_1" || module == "ln_2" || has(module, "ln_f"))
         return "norms";
-    if (has(module, "self_attn"))
+    if (has(module, "attn") || has(module, "attention"))
         return "attention";
+    if (has(module, "mlp.experts"))
+        return "experts";
+    if (module == "mlp.gate")
+        return "router";
     if (has(module, "mlp"))
         return "MLP";
-    if (has(module, "embed_tokens"))
+    if (has(module, "embed_tokens") || has(module, "wte") || has(module, "wpe") || has(module, "embed_in"))
         return "embedding";
     if (has(module, "rotary_emb"))
         return "rotary embedding";
@@ -47,7 +52,7 @@ const char *groupOf(std::string_view module)
         return "output head";
     if (module == "cuBLAS")
         return "workspaces";
-    if (module == "model")
+    if (module == "model" || module == "transformer" || module == "gpt_neox")
         return "positions and masks";
     return "other";
 }
@@ -56,6 +61,8 @@ TensorRule weight(const StorageRecord &s)
 {
     const char *group = groupOf(s.module);
     const std::string_view module = s.module;
+    if (const auto rule = familyWeightRule(s, group))
+        return *rule;
     if (has(module, "lora_A"))
         return {group, "LoRA A", "Each adapted Linear gets a trainable matrix of rank x in features, in the adapters' dtype.", peft};
     if (has(module, "lora_B"))
@@ -186,7 +193,11 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
                 "Each cuBLAS handle takes a workspace at its first product and keeps it; forward and backward run on two threads with a "
                 "handle each.",
                 "pytorch/pytorch 2.13, aten/src/ATen/cuda/CublasHandlePool.cpp"};
-    if (lossRule(op, s, out) || normRule(op, s, out) || attentionRule(op, s, out))
+    if (lossRule(op, s, out))
+        return out;
+    if (const auto rule = familyRule(s, group))
+        return *rule;
+    if (normRule(op, s, out) || attentionRule(op, s, out))
         return out;
     if (has(op, "embedding_dense_backward"))
         return {"embedding", "gradient of the embedding",
@@ -194,7 +205,7 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
                 "pytorch/pytorch 2.13, aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu"};
     if (has(module, "rotary_emb"))
         return {"rotary embedding", "cosines and sines", "Made once a forward pass and kept by every layer's rotation.", hf};
-    if (module == "model")
+    if (module == "model" || module == "transformer" || module == "gpt_neox")
         return {"positions and masks", "position ids and masks",
                 "Made once a forward pass; a checkpointed layer's arguments keep them until its backward.", hfMask};
     if (has(module, "lora_A") && has(op, "_to_copy"))

@@ -33,7 +33,7 @@ constexpr std::int64_t mostPositions = std::int64_t{1} << 40;
 constexpr std::int64_t mostParameters = std::int64_t{1} << 50;
 
 constexpr std::array<std::string_view, 6> ropeTypes{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
-constexpr std::array<std::string_view, 6> activations{"silu", "swish", "gelu", "gelu_pytorch_tanh", "gelu_new", "relu"};
+constexpr std::array<std::string_view, 7> activations{"silu", "swish", "gelu", "gelu_pytorch_tanh", "gelu_new", "gelu_fast", "relu"};
 
 /// rope_parameters (transformers 5) or rope_scaling (before); null where neither is given. Families whose kinds of layer
 /// rotate differently hold an object for each: that of full attention counts.
@@ -168,8 +168,8 @@ std::optional<std::vector<bool>> readLayerTypes(ConfigReader &reader, std::size_
 /// sliding_window; nothing where it is null, not given or switched off.
 std::optional<std::int64_t> readWindow(ConfigReader &reader, const ModelFamily &family)
 {
-    const bool switched =
-        family.window == WindowRule::SwitchedOn || family.window == WindowRule::Qwen2Moe || family.window == WindowRule::WithoutRope;
+    const bool switched = family.window == WindowRule::SwitchedOn || family.window == WindowRule::AllSwitchedOn ||
+                          family.window == WindowRule::Qwen2Moe || family.window == WindowRule::WithoutRope;
     if (family.window == WindowRule::Never || (switched && !reader.flag("use_sliding_window", false)) || reader.isNull("sliding_window"))
         return std::nullopt;
     if (family.windowTokens == 0 && reader.find("sliding_window") == nullptr)
@@ -183,7 +183,7 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
     const auto count = static_cast<std::size_t>(config.layers);
     if (family.window == WindowRule::Never)
         return {};
-    if (family.window == WindowRule::Always)
+    if (family.window == WindowRule::Always || family.window == WindowRule::AllSwitchedOn)
         return config.slidingWindow ? std::vector<bool>(count, true) : std::vector<bool>();
 
     const std::optional<std::vector<bool>> given = readLayerTypes(reader, count);
@@ -207,10 +207,76 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
         case WindowRule::WithoutRope: sliding[i] = !config.rotaryLayers[i]; break;
         case WindowRule::Pattern: sliding[i] = (layer + 1) % pattern != 0; break;
         case WindowRule::Never:
+        case WindowRule::AllSwitchedOn:
         case WindowRule::Always: break;
         }
     }
     return sliding;
+}
+
+/// The names of what every config.json says.
+struct Keys {
+    std::string_view hidden = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
+                     positions = "max_position_embeddings";
+
+    /// GPT-2's own names, for which the general ones stand in (attribute_map).
+    Keys(const ConfigReader &reader, const ModelFamily &family)
+    {
+        if (!family.gptNames)
+            return;
+        const auto own = [&](std::string_view &key, std::string_view name) {
+            if (reader.find(key) == nullptr)
+                key = name;
+        };
+        own(hidden, "n_embd");
+        own(layers, "n_layer");
+        own(heads, "n_head");
+        own(positions, "n_positions");
+    }
+};
+
+/// Which layers have an MLP instead of experts: mlp_only_layers, and all but every decoder_sparse_step-th.
+std::vector<bool> readDenseLayers(ConfigReader &reader, const ModelConfig &config)
+{
+    const std::int64_t step = reader.count("decoder_sparse_step", 1, mostLayers);
+    std::vector<bool> dense(static_cast<std::size_t>(config.layers), false);
+    for (std::size_t i = 0; i < dense.size(); ++i)
+        dense[i] = (static_cast<std::int64_t>(i) + 1) % step != 0;
+    if (const JsonValue *layers = reader.find("mlp_only_layers")) {
+        const auto *list = layers->array();
+        if (list == nullptr) {
+            reader.fail(layers->line, "mlp_only_layers", fmt::format("must be a list of layers' numbers, not {}", layers->typeName()),
+                        "or leave it out");
+            return {};
+        }
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const std::optional<std::int64_t> layer = (*list)[i].wholeNumber();
+            if (!layer || *layer < 0) {
+                reader.fail((*list)[i].line, fmt::format("mlp_only_layers[{}]", i), "must be a layer's number, from 0 on", "for example 0");
+                return {};
+            }
+            if (*layer < config.layers)
+                dense[static_cast<std::size_t>(*layer)] = true;
+        }
+    }
+    return std::find(dense.begin(), dense.end(), true) == dense.end() ? std::vector<bool>() : dense;
+}
+
+void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
+{
+    const std::string_view key = reader.find("num_local_experts") != nullptr ? "num_local_experts" : "num_experts";
+    config.experts = reader.count(key, family.experts, mostWidth);
+    config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
+    if (config.expertsPerToken > config.experts)
+        reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
+                    fmt::format("a token cannot go to {} of {} experts", config.expertsPerToken, config.experts), "lower it");
+    config.expertIntermediateSize =
+        family.expertWidth > 0 ? reader.count("moe_intermediate_size", family.expertWidth, mostIntermediate) : config.intermediateSize;
+    if (family.sharedExpertWidth > 0)
+        config.sharedExpertIntermediateSize = reader.count("shared_expert_intermediate_size", family.sharedExpertWidth, mostIntermediate);
+    config.normalisesExperts = config.modelType == "mixtral" || reader.flag("norm_topk_prob", false);
+    if (config.modelType == "qwen2_moe" || config.modelType == "qwen3_moe")
+        config.denseLayers = readDenseLayers(reader, config);
 }
 
 void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
@@ -222,6 +288,15 @@ void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, co
     if (reader.flag("use_bidirectional_attention", false))
         reader.fail(reader.lineOf("use_bidirectional_attention", 0), "use_bidirectional_attention",
                     "attention to later tokens is not executed by this version's engine yet", "set it to false");
+    for (const std::string_view key : {"add_cross_attention", "reorder_and_upcast_attn", "qk_layernorm", "output_router_logits"})
+        if (reader.flag(key, false))
+            reader.fail(reader.lineOf(key, 0), key, "what it switches on is not executed by this version's engine yet", "set it to false");
+    if (reader.find("clip_qkv") != nullptr)
+        reader.fail(reader.lineOf("clip_qkv", 0), "clip_qkv", "clipped projections are not executed by this version's engine yet",
+                    "set it to null");
+    if (reader.fraction("router_jitter_noise", 0.0) > 0.0)
+        reader.fail(reader.lineOf("router_jitter_noise", 0), "router_jitter_noise",
+                    "noise on the router's input is not executed by this version's engine yet", "set it to 0");
     if (const JsonValue *value = reader.find("quantization_config"))
         reader.fail(value->line, "quantization_config",
                     "a checkpoint that is stored quantised is not executed by this version's engine yet",
@@ -265,15 +340,23 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     }
     const ModelFamily &family = *findModelFamily(config.modelType);
 
-    config.hiddenSize = reader.requiredCount("hidden_size", mostWidth);
-    config.layers = reader.requiredCount("num_hidden_layers", mostLayers);
-    config.heads = reader.requiredCount("num_attention_heads", mostHeads);
-    config.intermediateSize = reader.requiredCount("intermediate_size", mostIntermediate);
+    const Keys keys(reader, family);
+    config.hiddenSize = reader.requiredCount(keys.hidden, mostWidth);
+    config.layers = reader.requiredCount(keys.layers, mostLayers);
+    config.heads = reader.requiredCount(keys.heads, mostHeads);
+    if (family.gptNames)
+        config.intermediateSize = reader.count("n_inner", checkedMultiply(4, config.hiddenSize), mostIntermediate);
+    else if (family.intermediateSize > 0)
+        config.intermediateSize = reader.count("intermediate_size", family.intermediateSize, mostIntermediate);
+    else
+        config.intermediateSize = reader.requiredCount("intermediate_size", mostIntermediate);
     config.vocabSize = reader.requiredCount("vocab_size", mostVocabulary);
 
     // null means "as many as attention heads" in all classes; only an absent key takes the class's number.
+    const bool multiQuery = config.modelType == "gpt_bigcode" && reader.flag("multi_query", true);
+    const bool allHeads = family.gptNames || config.modelType == "gpt_neox"; // no such key
     const std::int64_t absent = family.keyValueHeads == 0 || reader.isNull("num_key_value_heads") ? config.heads : family.keyValueHeads;
-    config.keyValueHeads = reader.count("num_key_value_heads", absent, mostHeads);
+    config.keyValueHeads = multiQuery ? 1 : allHeads ? config.heads : reader.count("num_key_value_heads", absent, mostHeads);
     if (!reader.issue() && config.heads % config.keyValueHeads != 0) {
         const JsonValue *value = reader.find("num_key_value_heads");
         reader.fail(reader.lineOf("num_key_value_heads", json.line), "num_key_value_heads",
@@ -286,22 +369,23 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     const bool derivedHeadDim = reader.find("head_dim") == nullptr && family.headDim == 0;
     // Some classes demand it in any case; the others where head_dim is derived, for a remainder would be lost.
     if (!reader.issue() && (derivedHeadDim || family.dividesHidden) && config.hiddenSize % config.heads != 0)
-        reader.fail(reader.find("hidden_size")->line, "hidden_size",
+        reader.fail(reader.lineOf(keys.hidden, json.line), keys.hidden,
                     fmt::format("{} is not a multiple of the {} attention heads", config.hiddenSize, config.heads),
                     family.dividesHidden ? "hidden_size must be a multiple of num_attention_heads" : "or give head_dim");
     config.headDim = reader.count("head_dim", derivedHeadDim ? config.hiddenSize / config.heads : family.headDim, mostWidth);
-    if (!reader.issue() && config.headDim % 2 != 0)
+    if (!reader.issue() && !family.gptNames && config.headDim % 2 != 0)
         reader.fail(reader.lineOf("head_dim", json.line), "head_dim",
                     fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
 
-    config.maxPositions =
-        reader.isNull("max_position_embeddings") ? 0 : reader.count("max_position_embeddings", family.maxPositions, mostPositions);
+    config.maxPositions = reader.isNull(keys.positions) && !family.gptNames
+                              ? 0
+                              : reader.count(keys.positions, family.maxPositions, family.gptNames ? mostVocabulary : mostPositions);
     config.tiedEmbeddings = reader.flag("tie_word_embeddings", family.tied);
     config.queryKeyValueBias = family.biasKey.empty() ? family.bias : reader.flag(family.biasKey, family.bias);
     config.outputBias = config.queryKeyValueBias && family.biasOnOutput;
     config.mlpBias = family.readsMlpBias && reader.flag("mlp_bias", false);
-    config.queryKeyNorm =
-        config.modelType == "qwen3" || config.modelType == "gemma3_text" || config.modelType == "olmo2" || config.modelType == "olmo3";
+    config.queryKeyNorm = config.modelType == "qwen3" || config.modelType == "qwen3_moe" || config.modelType == "olmoe" ||
+                          config.modelType == "gemma3_text" || config.modelType == "olmo2" || config.modelType == "olmo3";
 
     config.ropeType = readRopeType(reader, config);
     config.rotaryDim = readRotaryDim(reader, config, family);
@@ -309,9 +393,15 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         config.rotaryLayers = readRotaryLayers(reader, static_cast<std::size_t>(config.layers));
     config.slidingWindow = readWindow(reader, family);
     config.slidingLayers = readSlidingLayers(reader, config, family);
-    config.attentionDropout = reader.fraction("attention_dropout", 0.0);
-    if (config.modelType == "phi3")
-        config.residualDropout = reader.fraction("resid_pdrop", 0.0);
+    config.attentionDropout = reader.fraction(family.attentionDropoutKey, family.dropout);
+    if (!family.residualDropoutKey.empty())
+        config.residualDropout = reader.fraction(family.residualDropoutKey, family.dropout);
+    if (!family.embeddingDropoutKey.empty())
+        config.embeddingDropout = reader.fraction(family.embeddingDropoutKey, family.dropout);
+    config.headBias = config.modelType == "phi";
+    config.parallelResidual = config.modelType != "gpt_neox" || reader.flag("use_parallel_residual", true);
+    if (family.experts > 0)
+        readExperts(reader, config, family);
     if (config.modelType == "gemma2") {
         config.attentionSoftcapping = !reader.isNull("attn_logit_softcapping");
         config.logitSoftcapping = !reader.isNull("final_logit_softcapping");
@@ -342,7 +432,7 @@ bool ModelConfig::uniformLayers() const
     const auto equal = [](const std::vector<bool> &kinds) {
         return std::adjacent_find(kinds.begin(), kinds.end(), std::not_equal_to<>()) == kinds.end();
     };
-    return equal(slidingLayers) && equal(rotaryLayers);
+    return equal(slidingLayers) && equal(rotaryLayers) && equal(denseLayers);
 }
 
 } // namespace headroom

@@ -15,30 +15,39 @@ namespace headroom {
 /// A decoder's architecture as its Hugging Face config.json states it, defaults of the class filled in
 /// (transformers 5.24, `configuration_*.py`). All counts are elements, not bytes.
 struct ModelConfig {
-    std::string modelType;                     ///< "llama", "qwen3", "gemma2" ...
-    std::int64_t hiddenSize = 0;               ///< h
-    std::int64_t layers = 0;                   ///< L, num_hidden_layers
-    std::int64_t heads = 0;                    ///< H, num_attention_heads
-    std::int64_t keyValueHeads = 0;            ///< Hk, num_key_value_heads
-    std::int64_t headDim = 0;                  ///< D
-    std::int64_t intermediateSize = 0;         ///< I
-    std::int64_t vocabSize = 0;                ///< V
-    std::int64_t maxPositions = 0;             ///< max_position_embeddings; 0: unknown
-    bool tiedEmbeddings = false;               ///< lm_head.weight is embed_tokens.weight
-    bool queryKeyValueBias = false;            ///< biases on q_proj, k_proj, v_proj (qwen2: always; most others: attention_bias)
-    bool outputBias = false;                   ///< bias on o_proj (llama, qwen3 ...: attention_bias; qwen2, mistral, glm: never)
-    bool mlpBias = false;                      ///< biases on gate_proj, up_proj, down_proj (llama: mlp_bias)
-    bool queryKeyNorm = false;                 ///< RMSNorm on q and k: over head_dim (qwen3, gemma3), over all heads (olmo2, olmo3)
-    std::optional<std::int64_t> slidingWindow; ///< tokens; nullopt: none, or switched off by use_sliding_window
-    std::vector<bool> slidingLayers;           ///< per layer: attends within the window only; empty: none does
-    double attentionDropout = 0.0;             ///< attention_dropout
-    double residualDropout = 0.0;              ///< resid_pdrop (phi3)
-    std::string ropeType = "default";          ///< "rope_type": default | linear | dynamic | yarn | longrope | llama3
-    std::int64_t rotaryDim = 0;                ///< dimensions of a head that are rotated: D, or part of it (partial_rotary_factor)
-    std::vector<bool> rotaryLayers;            ///< per layer: rotates (smollm3: no_rope_layers); empty: all do
-    std::string hiddenActivation = "silu";     ///< hidden_act, hidden_activation
-    bool attentionSoftcapping = false;         ///< attn_logit_softcapping: eager attention bounds its scores (gemma2)
-    bool logitSoftcapping = false;             ///< final_logit_softcapping: the logits are bounded (gemma2, gemma3)
+    std::string modelType;                         ///< "llama", "qwen3", "gemma2" ...
+    std::int64_t hiddenSize = 0;                   ///< h
+    std::int64_t layers = 0;                       ///< L, num_hidden_layers
+    std::int64_t heads = 0;                        ///< H, num_attention_heads
+    std::int64_t keyValueHeads = 0;                ///< Hk, num_key_value_heads
+    std::int64_t headDim = 0;                      ///< D
+    std::int64_t intermediateSize = 0;             ///< I
+    std::int64_t vocabSize = 0;                    ///< V
+    std::int64_t maxPositions = 0;                 ///< max_position_embeddings; 0: unknown
+    bool tiedEmbeddings = false;                   ///< lm_head.weight is embed_tokens.weight
+    bool queryKeyValueBias = false;                ///< biases on q_proj, k_proj, v_proj (qwen2: always; most others: attention_bias)
+    bool outputBias = false;                       ///< bias on o_proj (llama, qwen3 ...: attention_bias; qwen2, mistral, glm: never)
+    bool mlpBias = false;                          ///< biases on gate_proj, up_proj, down_proj (llama: mlp_bias)
+    bool queryKeyNorm = false;                     ///< RMSNorm on q and k: over head_dim (qwen3, gemma3), over all heads (olmo2, olmo3)
+    std::optional<std::int64_t> slidingWindow;     ///< tokens; nullopt: none, or switched off by use_sliding_window
+    std::vector<bool> slidingLayers;               ///< per layer: attends within the window only; empty: none does
+    double attentionDropout = 0.0;                 ///< attention_dropout
+    double residualDropout = 0.0;                  ///< resid_pdrop, hidden_dropout: on what attention and MLP return
+    double embeddingDropout = 0.0;                 ///< embd_pdrop, hidden_dropout: on the embeddings
+    bool headBias = false;                         ///< bias on lm_head (phi)
+    bool parallelResidual = true;                  ///< use_parallel_residual: attention and MLP side by side (gpt_neox)
+    std::string ropeType = "default";              ///< "rope_type": default | linear | dynamic | yarn | longrope | llama3
+    std::int64_t rotaryDim = 0;                    ///< dimensions of a head that are rotated: D, or part of it (partial_rotary_factor)
+    std::vector<bool> rotaryLayers;                ///< per layer: rotates (smollm3: no_rope_layers); empty: all do
+    std::string hiddenActivation = "silu";         ///< hidden_act, hidden_activation
+    bool attentionSoftcapping = false;             ///< attn_logit_softcapping: eager attention bounds its scores (gemma2)
+    std::int64_t experts = 0;                      ///< num_experts, num_local_experts; 0: an MLP in every layer
+    std::int64_t expertsPerToken = 0;              ///< num_experts_per_tok
+    std::int64_t expertIntermediateSize = 0;       ///< width of one expert
+    std::int64_t sharedExpertIntermediateSize = 0; ///< width of the expert that all tokens go to (qwen2_moe); 0: none
+    bool normalisesExperts = false;                ///< norm_topk_prob: the chosen experts' weights are divided by their sum
+    std::vector<bool> denseLayers; ///< per layer: an MLP instead of experts (mlp_only_layers, decoder_sparse_step); empty: none
+    bool logitSoftcapping = false; ///< final_logit_softcapping: the logits are bounded (gemma2, gemma3)
 
     /// Whether all layers are alike, so that one can stand for another. Whatever a field sets layer by layer belongs here.
     bool uniformLayers() const;

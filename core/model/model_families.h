@@ -13,11 +13,12 @@ namespace headroom {
 /// Which of a model's layers attend within a window only.
 enum class WindowRule : std::uint8_t {
     Never,
-    Always,      ///< every layer, where sliding_window is given (mistral, phi3, mixtral)
-    SwitchedOn,  ///< use_sliding_window and the layers from max_window_layers on (qwen2, qwen3)
-    Qwen2Moe,    ///< use_sliding_window and every second layer below max_window_layers
-    WithoutRope, ///< use_sliding_window and the layers that do not rotate (smollm3)
-    Pattern,     ///< layer_types; else all but every n-th layer (gemma2, gemma3, olmo3, gpt_oss)
+    Always,        ///< every layer, where sliding_window is given (mistral, phi3, mixtral)
+    SwitchedOn,    ///< use_sliding_window and the layers from max_window_layers on (qwen2, qwen3)
+    Qwen2Moe,      ///< use_sliding_window and every second layer below max_window_layers
+    WithoutRope,   ///< use_sliding_window and the layers that do not rotate (smollm3)
+    AllSwitchedOn, ///< use_sliding_window, then every layer (qwen3_moe)
+    Pattern,       ///< layer_types; else all but every n-th layer (gemma2, gemma3, olmo3, gpt_oss)
 };
 
 /// What a class of configuration takes where config.json says nothing, and which of its keys it reads
@@ -41,7 +42,19 @@ struct ModelFamily {
     double partialRotary = 1.0;     ///< the rotated part of a head
     std::string_view partialRotaryKey = "partial_rotary_factor";
     bool readsPartialRotary = false;
-    bool dividesHidden = false; ///< the class demands that hidden_size is a multiple of num_attention_heads
+    // GPT-2's names: n_embd, n_layer, n_head, n_inner, n_positions
+    bool gptNames = false;
+    std::string_view attentionDropoutKey = "attention_dropout";
+    std::string_view residualDropoutKey = {}; ///< empty: none
+    std::string_view embeddingDropoutKey = {};
+    double dropout = 0.0; ///< where those keys say nothing
+    // routed experts
+    std::int64_t experts = 0; ///< num_experts, num_local_experts; 0: the family has none
+    std::int64_t expertsPerToken = 0;
+    std::int64_t expertWidth = 0;       ///< moe_intermediate_size; 0: intermediate_size
+    std::int64_t sharedExpertWidth = 0; ///< shared_expert_intermediate_size; 0: the family has none
+    std::int64_t intermediateSize = 0;  ///< 0: must be given
+    bool dividesHidden = false;         ///< the class demands that hidden_size is a multiple of num_attention_heads
 };
 
 /// The family of that model_type; null where the engine does not execute it.

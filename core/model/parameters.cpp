@@ -7,17 +7,24 @@
 
 #include "core/units/checked.h"
 
+#include <algorithm>
+#include <array>
+
 namespace headroom {
 
 namespace {
 
-/// Calls visit(name, group, rows, columns) for each parameter of one decoder layer; columns 0: a vector of `rows`.
+/// Up to three sizes; 0: none.
+using Shape = std::array<std::int64_t, 3>;
+
+/// Calls visit(name, group, shape) for each parameter of one decoder layer.
 template<typename Visitor>
 class LayerParameters
 {
 public:
-    LayerParameters(const ModelConfig &config, Visitor &visitor)
+    LayerParameters(const ModelConfig &config, std::int64_t layer, Visitor &visitor)
         : m_config(config)
+        , m_dense(config.experts == 0 || (!config.denseLayers.empty() && config.denseLayers[static_cast<std::size_t>(layer)]))
         , m_visit(visitor)
         , m_hidden(config.hiddenSize)
         , m_queries(checkedMultiply(config.heads, config.headDim))
@@ -26,18 +33,29 @@ public:
 
     void run()
     {
+        if (is("gpt2") || is("gpt_bigcode"))
+            return gpt2();
+        if (is("gpt_neox"))
+            return gptNeoX();
         attention();
-        mlp();
+        if (m_dense)
+            mlp();
+        else
+            experts();
         norms();
     }
 
 private:
     using Group = ParameterGroup;
 
-    void vector(std::string_view name, Group group, std::int64_t width) { m_visit(name, group, width, std::int64_t{0}); }
+    void vector(std::string_view name, Group group, std::int64_t width) { m_visit(name, group, Shape{width, 0, 0}); }
+    void matrix(std::string_view name, Group group, std::int64_t rows, std::int64_t columns)
+    {
+        m_visit(name, group, Shape{rows, columns, 0});
+    }
     void linear(std::string_view weight, std::string_view bias, Group group, std::int64_t out, std::int64_t in, bool hasBias)
     {
-        m_visit(weight, group, out, in);
+        matrix(weight, group, out, in);
         if (hasBias)
             vector(bias, group, out);
     }
@@ -46,17 +64,19 @@ private:
     void attention()
     {
         if (is("phi3")) {
-            m_visit("self_attn.o_proj.weight", Group::Attention, m_hidden, m_queries);
-            m_visit("self_attn.qkv_proj.weight", Group::Attention, checkedAdd(m_queries, checkedMultiply(2, m_keys)), m_hidden);
+            matrix("self_attn.o_proj.weight", Group::Attention, m_hidden, m_queries);
+            matrix("self_attn.qkv_proj.weight", Group::Attention, checkedAdd(m_queries, checkedMultiply(2, m_keys)), m_hidden);
             return;
         }
         const bool bias = m_config.queryKeyValueBias;
         linear("self_attn.q_proj.weight", "self_attn.q_proj.bias", Group::Attention, m_queries, m_hidden, bias);
         linear("self_attn.k_proj.weight", "self_attn.k_proj.bias", Group::Attention, m_keys, m_hidden, bias);
         linear("self_attn.v_proj.weight", "self_attn.v_proj.bias", Group::Attention, m_keys, m_hidden, bias);
+        if (is("phi"))
+            return linear("self_attn.dense.weight", "self_attn.dense.bias", Group::Attention, m_hidden, m_queries, true);
         linear("self_attn.o_proj.weight", "self_attn.o_proj.bias", Group::Attention, m_hidden, m_queries, m_config.outputBias);
         if (m_config.queryKeyNorm) {
-            const bool allHeads = is("olmo2") || is("olmo3");
+            const bool allHeads = is("olmo2") || is("olmo3") || is("olmoe");
             vector("self_attn.q_norm.weight", Group::Norm, allHeads ? m_queries : m_config.headDim);
             vector("self_attn.k_norm.weight", Group::Norm, allHeads ? m_keys : m_config.headDim);
         }
@@ -66,8 +86,13 @@ private:
     {
         const std::int64_t width = m_config.intermediateSize;
         if (is("phi3") || is("glm") || is("glm4")) {
-            m_visit("mlp.gate_up_proj.weight", Group::Mlp, checkedMultiply(2, width), m_hidden);
-            m_visit("mlp.down_proj.weight", Group::Mlp, m_hidden, width);
+            matrix("mlp.gate_up_proj.weight", Group::Mlp, checkedMultiply(2, width), m_hidden);
+            matrix("mlp.down_proj.weight", Group::Mlp, m_hidden, width);
+            return;
+        }
+        if (is("phi")) {
+            linear("mlp.fc1.weight", "mlp.fc1.bias", Group::Mlp, width, m_hidden, true);
+            linear("mlp.fc2.weight", "mlp.fc2.bias", Group::Mlp, m_hidden, width, true);
             return;
         }
         const bool bias = m_config.mlpBias;
@@ -76,8 +101,61 @@ private:
         linear("mlp.down_proj.weight", "mlp.down_proj.bias", Group::Mlp, m_hidden, width, bias);
     }
 
+    void experts()
+    {
+        const auto router = [&] { matrix("mlp.gate.weight", Group::Mlp, m_config.experts, m_hidden); };
+        const std::int64_t width = m_config.expertIntermediateSize, shared = m_config.sharedExpertIntermediateSize;
+        if (!is("qwen3_moe"))
+            router();
+        m_visit("mlp.experts.gate_up_proj", Group::Mlp, Shape{m_config.experts, checkedMultiply(2, width), m_hidden});
+        m_visit("mlp.experts.down_proj", Group::Mlp, Shape{m_config.experts, m_hidden, width});
+        if (is("qwen3_moe"))
+            router();
+        if (shared == 0)
+            return;
+        matrix("mlp.shared_expert.gate_proj.weight", Group::Mlp, shared, m_hidden);
+        matrix("mlp.shared_expert.up_proj.weight", Group::Mlp, shared, m_hidden);
+        matrix("mlp.shared_expert.down_proj.weight", Group::Mlp, m_hidden, shared);
+        matrix("mlp.shared_expert_gate.weight", Group::Mlp, 1, m_hidden);
+    }
+
+    void layerNorm(std::string_view weight, std::string_view bias)
+    {
+        vector(weight, Group::Norm, m_hidden);
+        vector(bias, Group::Norm, m_hidden);
+    }
+
+    /// GPT-2's Conv1D holds its weight as [in, out].
+    void gpt2()
+    {
+        const auto project = [&](std::string_view weight, std::string_view bias, Group group, std::int64_t out, std::int64_t in) {
+            matrix(weight, group, is("gpt2") ? in : out, is("gpt2") ? out : in);
+            vector(bias, group, out);
+        };
+        layerNorm("ln_1.weight", "ln_1.bias");
+        project("attn.c_attn.weight", "attn.c_attn.bias", Group::Attention, checkedAdd(m_hidden, checkedMultiply(2, m_keys)), m_hidden);
+        project("attn.c_proj.weight", "attn.c_proj.bias", Group::Attention, m_hidden, m_hidden);
+        layerNorm("ln_2.weight", "ln_2.bias");
+        project("mlp.c_fc.weight", "mlp.c_fc.bias", Group::Mlp, m_config.intermediateSize, m_hidden);
+        project("mlp.c_proj.weight", "mlp.c_proj.bias", Group::Mlp, m_hidden, m_config.intermediateSize);
+    }
+
+    void gptNeoX()
+    {
+        layerNorm("input_layernorm.weight", "input_layernorm.bias");
+        layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
+        const bool bias = m_config.queryKeyValueBias;
+        linear("attention.query_key_value.weight", "attention.query_key_value.bias", Group::Attention, checkedMultiply(3, m_hidden),
+               m_hidden, bias);
+        linear("attention.dense.weight", "attention.dense.bias", Group::Attention, m_hidden, m_hidden, bias);
+        linear("mlp.dense_h_to_4h.weight", "mlp.dense_h_to_4h.bias", Group::Mlp, m_config.intermediateSize, m_hidden, true);
+        linear("mlp.dense_4h_to_h.weight", "mlp.dense_4h_to_h.bias", Group::Mlp, m_hidden, m_config.intermediateSize, true);
+    }
+
     void norms()
     {
+        if (is("phi"))
+            return layerNorm("input_layernorm.weight", "input_layernorm.bias");
         if (!is("olmo2") && !is("olmo3"))
             vector("input_layernorm.weight", Group::Norm, m_hidden);
         vector("post_attention_layernorm.weight", Group::Norm, m_hidden);
@@ -92,19 +170,50 @@ private:
     }
 
     const ModelConfig &m_config;
+    bool m_dense; // an MLP, not experts
     Visitor &m_visit;
     std::int64_t m_hidden, m_queries, m_keys;
 };
 
 template<typename Visitor>
-void visitLayer(const ModelConfig &config, Visitor visitor)
+void visitLayer(const ModelConfig &config, std::int64_t layer, Visitor visitor)
 {
-    LayerParameters<Visitor>(config, visitor).run();
+    LayerParameters<Visitor>(config, layer, visitor).run();
 }
 
-std::vector<std::int64_t> shapeOf(std::int64_t rows, std::int64_t columns)
+std::vector<std::int64_t> sizesOf(const Shape &shape) { return {shape.begin(), std::find(shape.begin(), shape.end(), 0)}; }
+
+/// What lies outside the layers.
+struct Ends {
+    const char *embedding = "model.embed_tokens.weight";
+    const char *positions = nullptr; ///< a learned embedding of positions
+    const char *layers = "model.layers.";
+    const char *norm = "model.norm.weight";
+    const char *normBias = nullptr;
+};
+
+Ends endsOf(const ModelConfig &config)
 {
-    return columns == 0 ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, columns};
+    if (config.modelType == "gpt2" || config.modelType == "gpt_bigcode")
+        return {"transformer.wte.weight", "transformer.wpe.weight", "transformer.h.", "transformer.ln_f.weight", "transformer.ln_f.bias"};
+    if (config.modelType == "gpt_neox")
+        return {"gpt_neox.embed_in.weight", nullptr, "gpt_neox.layers.", "gpt_neox.final_layer_norm.weight",
+                "gpt_neox.final_layer_norm.bias"};
+    if (config.modelType == "phi")
+        return {"model.embed_tokens.weight", nullptr, "model.layers.", "model.final_layernorm.weight", "model.final_layernorm.bias"};
+    return {};
+}
+
+std::int64_t elementsOf(const ModelConfig &config, std::int64_t layer)
+{
+    std::int64_t sum = 0;
+    visitLayer(config, layer, [&](std::string_view, ParameterGroup, const Shape &shape) {
+        std::int64_t elements = 1;
+        for (const std::int64_t extent : sizesOf(shape))
+            elements = checkedMultiply(elements, extent);
+        sum = checkedAdd(sum, elements);
+    });
+    return sum;
 }
 
 } // namespace
@@ -120,29 +229,41 @@ std::int64_t Parameter::elements() const
 std::vector<Parameter> parameterInventory(const ModelConfig &config)
 {
     using enum ParameterGroup;
+    const Ends ends = endsOf(config);
     std::vector<Parameter> out;
-    out.push_back({"model.embed_tokens.weight", {config.vocabSize, config.hiddenSize}, Embedding, -1});
+    out.push_back({ends.embedding, {config.vocabSize, config.hiddenSize}, Embedding, -1});
+    if (ends.positions)
+        out.push_back({ends.positions, {config.maxPositions, config.hiddenSize}, Embedding, -1});
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-        const std::string prefix = "model.layers." + std::to_string(layer) + '.';
-        visitLayer(config, [&](std::string_view name, ParameterGroup group, std::int64_t rows, std::int64_t columns) {
-            out.push_back({prefix + std::string(name), shapeOf(rows, columns), group, static_cast<int>(layer)});
+        const std::string prefix = ends.layers + std::to_string(layer) + '.';
+        visitLayer(config, layer, [&](std::string_view name, ParameterGroup group, const Shape &shape) {
+            out.push_back({prefix + std::string(name), sizesOf(shape), group, static_cast<int>(layer)});
         });
     }
-    out.push_back({"model.norm.weight", {config.hiddenSize}, Norm, -1});
+    out.push_back({ends.norm, {config.hiddenSize}, Norm, -1});
+    if (ends.normBias)
+        out.push_back({ends.normBias, {config.hiddenSize}, Norm, -1});
     if (!config.tiedEmbeddings)
         out.push_back({"lm_head.weight", {config.vocabSize, config.hiddenSize}, Head, -1});
+    if (config.headBias)
+        out.push_back({"lm_head.bias", {config.vocabSize}, Head, -1});
     return out;
 }
 
 std::int64_t parameterCount(const ModelConfig &config)
 {
-    std::int64_t layer = 0;
-    visitLayer(config, [&](std::string_view, ParameterGroup, std::int64_t rows, std::int64_t columns) {
-        layer = checkedAdd(layer, checkedMultiply(rows, columns == 0 ? 1 : columns));
-    });
-    const std::int64_t embedding = checkedMultiply(config.vocabSize, config.hiddenSize);
-    const std::int64_t ends = checkedAdd(config.tiedEmbeddings ? embedding : checkedMultiply(embedding, 2), config.hiddenSize);
-    return checkedAdd(checkedMultiply(layer, config.layers), ends);
+    const Ends ends = endsOf(config);
+    std::int64_t sum = checkedMultiply(checkedMultiply(config.vocabSize, config.hiddenSize), config.tiedEmbeddings ? 1 : 2);
+    if (ends.positions)
+        sum = checkedAdd(sum, checkedMultiply(config.maxPositions, config.hiddenSize));
+    sum = checkedAdd(sum, checkedMultiply(config.hiddenSize, ends.normBias ? 2 : 1));
+    if (config.headBias)
+        sum = checkedAdd(sum, config.vocabSize);
+    if (config.denseLayers.empty())
+        return checkedAdd(sum, checkedMultiply(elementsOf(config, 0), config.layers));
+    for (std::int64_t layer = 0; layer < config.layers; ++layer)
+        sum = checkedAdd(sum, elementsOf(config, layer));
+    return sum;
 }
 
 } // namespace headroom

@@ -83,6 +83,10 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
         return {}; // building the model proper says so
     }
 
+    // There PEFT adapts routers and experts too, as parameters, which it does not for qwen2_moe.
+    if (method.targets.allLinear && config.experts > 0 && config.modelType != "qwen2_moe")
+        return issue("method.targets", "LoRA on routed experts is not executed yet",
+                     R"(name the projections of attention instead: ["q_proj", "k_proj", "v_proj", "o_proj"])");
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names) {
         const auto matches = [&](std::string_view module) { return isTarget(module, {false, {name}}); };
         if (anyOf(modules.embeddings, matches))

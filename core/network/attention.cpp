@@ -41,6 +41,12 @@ Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin, RotateHalf 
     return add(direct, rotated);
 }
 
+} // namespace
+
+Tensor rotateHalves(const Tensor &x, const Tensor &cos, const Tensor &sin) { return rotate(x, cos, sin, rotateHalf); }
+
+namespace {
+
 void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
 {
     const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
@@ -48,6 +54,19 @@ void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &si
     const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
     Tensor rotatedQuery = catLast(rotate(queryTurned, cos, sin, rotateHalf), queryKept);
     Tensor rotatedKey = catLast(rotate(keyTurned, cos, sin, rotateHalf), keyKept);
+    query = std::move(rotatedQuery);
+    key = std::move(rotatedKey);
+}
+
+void rotateFirstLate(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+{
+    const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
+    const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
+    const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
+    Tensor rotatedQuery = rotate(queryTurned, cos, sin, rotateHalf);
+    Tensor rotatedKey = rotate(keyTurned, cos, sin, rotateHalf);
+    rotatedQuery = catLast(rotatedQuery, queryKept);
+    rotatedKey = catLast(rotatedKey, keyKept);
     query = std::move(rotatedQuery);
     key = std::move(rotatedKey);
 }
@@ -77,6 +96,8 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
     const Tensor headsCos = unsqueeze(cos, 1), headsSin = unsqueeze(sin, 1);
     if (rotation == Rotation::FirstDimHalves)
         return rotateFirst(query, key, headsCos, headsSin);
+    if (rotation == Rotation::FirstDimLate)
+        return rotateFirstLate(query, key, headsCos, headsSin);
     if (rotation == Rotation::FirstDimPairs)
         return rotateFirstPairs(query, key, headsCos, headsSin);
     Tensor rotatedQuery = rotate(query, headsCos, headsSin, rotateHalf);

@@ -23,8 +23,11 @@ enum class Rotation : std::uint8_t {
     HalvesInFp32,   ///< the same with cosines and sines in fp32, cast back at the end (OLMo)
     FirstDimHalves, ///< the head's first dimensions alone, joined with the rest (Phi-3)
     FirstDimPairs,  ///< the same, turning even with odd dimensions (GLM)
+    FirstDimLate,   ///< as FirstDimHalves, but query and key are both rotated before either is joined (GPT-NeoX)
 };
 
+/// x * cos + rotate_half(x) * sin, with cosines and sines of [1, 1, S, D].
+Tensor rotateHalves(const Tensor &x, const Tensor &cos, const Tensor &sin);
 /// apply_rotary_pos_emb on query and key of [B, H, S, D], with cosines and sines of [1, S, rotary dimensions].
 void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin);
 

@@ -53,6 +53,7 @@ public:
         m_model.take(module.saved, true);
         m_model.take(module.savedBias, true);
     }
+    void parameter(Tensor &parameter, const char *) override { m_model.take(parameter, m_full); }
     void embedding(Embedding &module) override
     {
         m_model.take(module.weight, m_full);
@@ -78,10 +79,14 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
     if (config.tiedEmbeddings && m_quantizer)
         m_head.names = headNames;
     else
-        m_head = Builder(tape, options.weights).linear(headNames, config.hiddenSize, config.vocabSize, false);
+        m_head = Builder(tape, options.weights).linear(headNames, config.hiddenSize, config.vocabSize, config.headBias);
     m_head.isHead = true;
     if (config.tiedEmbeddings)
         m_head.weight = m_model->embeddingWeight();
+    if (config.tiedEmbeddings && m_head.bias) { // _tie_embedding_weights pads the bias to the embedding's length
+        Tape::Scope scope(tape, headNames.self);
+        m_head.bias = Builder(tape, options.weights).parameter({config.vocabSize}, "aten.constant_pad_nd.default");
+    }
     if (m_quantizer && options.method.kbitPreparation)
         prepareForKbitTraining(tape, visitAll);
     if (options.method.kind != MethodKind::Full)

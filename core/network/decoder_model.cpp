@@ -46,17 +46,21 @@ Embedding DecoderModel::makeEmbedding(const Builder &builder) const
 
 void DecoderModel::build(const Builder &builder)
 {
-    Tape &tape = builder.tape();
     m_embedding = makeEmbedding(builder);
-    m_layers.reserve(static_cast<std::size_t>(m_config.layers));
-    for (std::int64_t i = 0; i < m_config.layers; ++i) {
-        Tape::Scope scope(tape, "", static_cast<std::int16_t>(i));
-        m_layers.push_back(makeLayer(builder, i));
-    }
+    buildLayers(builder);
     m_norm = builder.norm("model.norm", m_config.hiddenSize, m_normKind);
     const int kinds = rotaryByKind() ? int(anyFull()) + int(anySliding()) : 1;
     for (int i = 0; i < kinds; ++i)
         buildRotary(builder);
+}
+
+void DecoderModel::buildLayers(const Builder &builder)
+{
+    m_layers.reserve(static_cast<std::size_t>(m_config.layers));
+    for (std::int64_t i = 0; i < m_config.layers; ++i) {
+        Tape::Scope scope(builder.tape(), "", static_cast<std::int16_t>(i));
+        m_layers.push_back(makeLayer(builder, i));
+    }
 }
 
 void DecoderModel::buildRotary(const Builder &builder)
@@ -91,7 +95,7 @@ Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t len
     // transformers 4.53 to 4.57 take the position ids they made themselves for those of a packed batch, and then build
     // a mask for sdpa too; later versions see that nothing is packed (masking_utils.py: find_packed_sequence_indices).
     const bool takenForPacked = m_transformers >= Version{4, 53} && m_transformers <= Version{4, 57};
-    if (!eager && !takenForPacked && (!sliding || length < *m_config.slidingWindow))
+    if (!eager && !takenForPacked && (!sliding || length < m_config.slidingWindow.value_or(0)))
         return {};
     Tensor visible;
     {
@@ -152,7 +156,7 @@ void DecoderModel::rotaryEmbedding(LayerContext &context, const Tensor &hidden) 
     }
 }
 
-LayerContexts DecoderModel::prepare(const Tensor &embedded) const
+LayerContexts DecoderModel::positionsAndMasks(const Tensor &embedded) const
 {
     Tape &tape = *embedded->tape;
     const std::int64_t batch = embedded.size(0), length = embedded.size(1);
@@ -167,7 +171,12 @@ LayerContexts DecoderModel::prepare(const Tensor &embedded) const
         contexts.full.mask = causalMask(tape, batch, length, embedded.dtype(), false);
     if (made.sliding)
         contexts.sliding.mask = causalMask(tape, batch, length, embedded.dtype(), true);
+    return contexts;
+}
 
+LayerContexts DecoderModel::prepare(const Tensor &embedded) const
+{
+    LayerContexts contexts = positionsAndMasks(embedded);
     if (!rotaryByKind()) {
         rotaryEmbedding(contexts.full, embedded);
         contexts.sliding.cos = contexts.full.cos;
@@ -219,11 +228,21 @@ void DecoderModel::visit(ModuleVisitor &visitor)
     visitor.embedding(m_embedding);
     if (m_embedding.scale)
         visitor.buffer(m_embedding.scale, m_embedding.name);
+    visitLayers(visitor);
+    visitor.norm(m_norm);
+    visitRotary(visitor);
+}
+
+void DecoderModel::visitLayers(ModuleVisitor &visitor)
+{
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         Tape::Scope scope(*m_embedding.weight->tape, "", static_cast<std::int16_t>(i));
         m_layers[i]->visit(visitor);
     }
-    visitor.norm(m_norm);
+}
+
+void DecoderModel::visitRotary(ModuleVisitor &visitor)
+{
     for (Tensor &buffer : m_frequencies)
         visitor.buffer(buffer, "model.rotary_emb");
 }

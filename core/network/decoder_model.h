@@ -82,6 +82,11 @@ protected:
     void buildRotary(const Builder &builder);
     void rotaryEmbedding(LayerContext &context, const Tensor &hidden) const;
 
+    // what models are made of
+    void buildLayers(const Builder &builder);
+    void visitLayers(ModuleVisitor &visitor);
+    void visitRotary(ModuleVisitor &visitor);
+    LayerContexts positionsAndMasks(const Tensor &embedded) const;
     /// Positions, masks and rotary embedding, shared by all layers.
     LayerContexts prepare(const Tensor &embedded) const;
     Tensor runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call) const;

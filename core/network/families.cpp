@@ -14,10 +14,28 @@ struct Family {
 };
 
 constexpr std::array families{
-    Family{"llama", makeLlama},     Family{"mistral", makeMistral}, Family{"qwen2", makeLlama},        Family{"qwen3", makeLlama},
-    Family{"granite", makeGranite}, Family{"smollm3", makeSmolLm3}, Family{"gemma", makeGemma},        Family{"gemma2", makeGemma2},
-    Family{"olmo2", makeOlmo2},     Family{"olmo3", makeOlmo3},     Family{"gemma3_text", makeGemma3}, Family{"phi3", makePhi3},
-    Family{"glm", makeGlm},         Family{"glm4", makeGlm4},
+    Family{"llama", makeLlama},
+    Family{"mistral", makeMistral},
+    Family{"qwen2", makeLlama},
+    Family{"qwen3", makeLlama},
+    Family{"granite", makeGranite},
+    Family{"smollm3", makeSmolLm3},
+    Family{"gemma", makeGemma},
+    Family{"gemma2", makeGemma2},
+    Family{"olmo2", makeOlmo2},
+    Family{"olmo3", makeOlmo3},
+    Family{"gemma3_text", makeGemma3},
+    Family{"phi3", makePhi3},
+    Family{"glm", makeGlm},
+    Family{"glm4", makeGlm4},
+    Family{"gpt2", makeGpt2},
+    Family{"gpt_bigcode", makeGptBigCode},
+    Family{"gpt_neox", makeGptNeoX},
+    Family{"phi", makePhi},
+    Family{"mixtral", makeMixtral},
+    Family{"qwen3_moe", makeMixtral},
+    Family{"qwen2_moe", makeQwen2Moe},
+    Family{"olmoe", makeOlmoe},
 };
 
 } // namespace

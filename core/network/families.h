@@ -10,17 +10,24 @@ namespace headroom::network {
 
 using MakeDecoderModel = std::unique_ptr<DecoderModel>(const ModelConfig &config, AttentionKind attention, Version transformers);
 
-MakeDecoderModel makeLlama;   ///< llama, qwen2, qwen3
-MakeDecoderModel makeMistral; ///< mistral
-MakeDecoderModel makeGranite; ///< granite
-MakeDecoderModel makeSmolLm3; ///< smollm3
-MakeDecoderModel makeGemma;   ///< gemma
-MakeDecoderModel makeGemma2;  ///< gemma2
-MakeDecoderModel makeGemma3;  ///< gemma3_text
-MakeDecoderModel makeOlmo2;   ///< olmo2
-MakeDecoderModel makeOlmo3;   ///< olmo3
-MakeDecoderModel makePhi3;    ///< phi3
-MakeDecoderModel makeGlm;     ///< glm
-MakeDecoderModel makeGlm4;    ///< glm4
+MakeDecoderModel makeLlama;      ///< llama, qwen2, qwen3
+MakeDecoderModel makeMistral;    ///< mistral
+MakeDecoderModel makeGranite;    ///< granite
+MakeDecoderModel makeSmolLm3;    ///< smollm3
+MakeDecoderModel makeGemma;      ///< gemma
+MakeDecoderModel makeGemma2;     ///< gemma2
+MakeDecoderModel makeGemma3;     ///< gemma3_text
+MakeDecoderModel makeOlmo2;      ///< olmo2
+MakeDecoderModel makeOlmo3;      ///< olmo3
+MakeDecoderModel makePhi3;       ///< phi3
+MakeDecoderModel makeGlm;        ///< glm
+MakeDecoderModel makeGlm4;       ///< glm4
+MakeDecoderModel makeGpt2;       ///< gpt2
+MakeDecoderModel makeGptBigCode; ///< gpt_bigcode
+MakeDecoderModel makeGptNeoX;    ///< gpt_neox
+MakeDecoderModel makePhi;        ///< phi
+MakeDecoderModel makeMixtral;    ///< mixtral, qwen3_moe
+MakeDecoderModel makeQwen2Moe;   ///< qwen2_moe
+MakeDecoderModel makeOlmoe;      ///< olmoe
 
 } // namespace headroom::network

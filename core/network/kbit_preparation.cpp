@@ -22,6 +22,11 @@ public:
         upcast(module.bias, module.names.self);
     }
     void norm(RmsNorm &module) override { upcast(module.weight, module.name); }
+    void layerNorm(LayerNorm &module) override
+    {
+        upcast(module.weight, module.name);
+        upcast(module.bias, module.name);
+    }
     void embedding(Embedding &module) override { upcast(module.weight, module.name); }
 
 private:

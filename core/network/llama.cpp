@@ -96,9 +96,14 @@ void LlamaAttention::visit(ModuleVisitor &visitor)
 }
 
 LlamaMlp::LlamaMlp(const Builder &builder, const ModelConfig &c)
-    : gate(builder.linear(names::gate, c.hiddenSize, c.intermediateSize, c.mlpBias))
-    , up(builder.linear(names::up, c.hiddenSize, c.intermediateSize, c.mlpBias))
-    , down(builder.linear(names::down, c.intermediateSize, c.hiddenSize, c.mlpBias))
+    : LlamaMlp(builder, c, c.intermediateSize, {"mlp", "mlp.act_fn", names::gate, names::up, names::down})
+{}
+
+LlamaMlp::LlamaMlp(const Builder &builder, const ModelConfig &c, std::int64_t width, const MlpNames &called)
+    : names(called)
+    , gate(builder.linear(called.gate, c.hiddenSize, width, c.mlpBias))
+    , up(builder.linear(called.up, c.hiddenSize, width, c.mlpBias))
+    , down(builder.linear(called.down, width, c.hiddenSize, c.mlpBias))
     , activation(activationOf(c.hiddenActivation).value_or(Activation::Silu))
 {}
 
@@ -107,8 +112,8 @@ Tensor LlamaMlp::forward(const Tensor &x) const
     if (halted(x))
         return {};
     Tape &tape = *x->tape;
-    Tape::Scope scope(tape, "mlp");
-    return callModule(tape, "mlp", Whole, x, [this](const Tensor &input) { return project(input); });
+    Tape::Scope scope(tape, names.self);
+    return callModule(tape, names.self, Whole, x, [this](const Tensor &input) { return project(input); });
 }
 
 Tensor LlamaMlp::project(const Tensor &x) const
@@ -117,9 +122,10 @@ Tensor LlamaMlp::project(const Tensor &x) const
     Tensor activated;
     {
         const Tensor gated = gate.forward(x);
-        Tape::Scope inActivation(tape, "mlp.act_fn");
+        Tape::Scope inActivation(tape, names.activation);
         if (!halted(gated))
-            activated = callModule(tape, "mlp.act_fn", Whole, gated, [this](const Tensor &input) { return activate(activation, input); });
+            activated =
+                callModule(tape, names.activation, Whole, gated, [this](const Tensor &input) { return activate(activation, input); });
     }
     Tensor product;
     {

@@ -10,6 +10,18 @@
 
 namespace headroom::network {
 
+namespace names {
+inline constexpr LinearNames q = HEADROOM_LINEAR_NAMES("self_attn.q_proj");
+inline constexpr LinearNames k = HEADROOM_LINEAR_NAMES("self_attn.k_proj");
+inline constexpr LinearNames v = HEADROOM_LINEAR_NAMES("self_attn.v_proj");
+inline constexpr LinearNames o = HEADROOM_LINEAR_NAMES("self_attn.o_proj");
+inline constexpr LinearNames qkv = HEADROOM_LINEAR_NAMES("self_attn.qkv_proj");
+inline constexpr LinearNames gate = HEADROOM_LINEAR_NAMES("mlp.gate_proj");
+inline constexpr LinearNames up = HEADROOM_LINEAR_NAMES("mlp.up_proj");
+inline constexpr LinearNames gateUp = HEADROOM_LINEAR_NAMES("mlp.gate_up_proj");
+inline constexpr LinearNames down = HEADROOM_LINEAR_NAMES("mlp.down_proj");
+} // namespace names
+
 /// LlamaAttention: projections, optional norms over the heads (qwen3), rotary embedding, attention.
 struct LlamaAttention {
     Linear q, k, v, o;
@@ -28,12 +40,20 @@ private:
     Tensor attention(Tensor hidden, const LayerContext &context, Tensor &weights) const;
 };
 
+/// The names of an MLP's parts.
+struct MlpNames {
+    const char *self, *activation;
+    LinearNames gate, up, down;
+};
+
 /// LlamaMLP: down_proj(act_fn(gate_proj(x)) * up_proj(x)).
 struct LlamaMlp {
+    MlpNames names;
     Linear gate, up, down;
     Activation activation;
 
     LlamaMlp(const Builder &builder, const ModelConfig &config);
+    LlamaMlp(const Builder &builder, const ModelConfig &config, std::int64_t width, const MlpNames &names);
     Tensor forward(const Tensor &x) const;
     void visit(ModuleVisitor &visitor);
 
@@ -61,17 +81,5 @@ protected:
 Tensor projectHeads(const Linear &projection, const Tensor &hidden, std::int64_t heads, std::int64_t headDim);
 /// `output.reshape(b, s, -1).contiguous()`, then the output projection.
 Tensor joinHeads(const Linear &projection, Tensor output, std::int64_t width);
-
-namespace names {
-inline constexpr LinearNames q = HEADROOM_LINEAR_NAMES("self_attn.q_proj");
-inline constexpr LinearNames k = HEADROOM_LINEAR_NAMES("self_attn.k_proj");
-inline constexpr LinearNames v = HEADROOM_LINEAR_NAMES("self_attn.v_proj");
-inline constexpr LinearNames o = HEADROOM_LINEAR_NAMES("self_attn.o_proj");
-inline constexpr LinearNames qkv = HEADROOM_LINEAR_NAMES("self_attn.qkv_proj");
-inline constexpr LinearNames gate = HEADROOM_LINEAR_NAMES("mlp.gate_proj");
-inline constexpr LinearNames up = HEADROOM_LINEAR_NAMES("mlp.up_proj");
-inline constexpr LinearNames gateUp = HEADROOM_LINEAR_NAMES("mlp.gate_up_proj");
-inline constexpr LinearNames down = HEADROOM_LINEAR_NAMES("mlp.down_proj");
-} // namespace names
 
 } // namespace headroom::network

@@ -45,9 +45,8 @@ Tensor Linear::adapted(const Tensor &x) const
     Tensor result;
     {
         Tape::Scope base(tape, names.base);
-        result = quantized
-                     ? quantizedLinear(x, quantized, bias)
-                     : callModule(tape, names.self, Base, x, [this](const Tensor &input) { return compute(input, weight, bias); });
+        result = quantized ? quantizedLinear(x, quantized, bias)
+                           : callModule(tape, names.self, Base, x, [this](const Tensor &input) { return compute(input, weight, bias); });
     }
     if (quantized && quantized->fourBit() && !halted(result))
         result = clone(result, preservedStrides(result)); // "we need to defensively clone here"
@@ -197,6 +196,8 @@ std::optional<Activation> activationOf(std::string_view name)
         return Activation::Gelu;
     if (name == "gelu_new")
         return Activation::GeluPython;
+    if (name == "gelu_fast")
+        return Activation::GeluFast;
     if (name == "relu")
         return Activation::Relu;
     return std::nullopt;
@@ -220,6 +221,22 @@ Tensor geluPython(const Tensor &x)
     return mul(half, inner);
 }
 
+/// 0.5 * x * (1.0 + tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x)))
+Tensor geluFast(const Tensor &x)
+{
+    const Tensor half = mulNumber(x);
+    Tensor inner = mulNumber(x);
+    {
+        Tensor factor = mulNumber(x);
+        factor = mul(factor, x);
+        factor = addNumber(factor);
+        inner = mul(inner, factor);
+    }
+    inner = tanh(inner);
+    inner = addNumber(inner);
+    return mul(half, inner);
+}
+
 } // namespace
 
 Tensor activate(Activation activation, const Tensor &x)
@@ -228,6 +245,7 @@ Tensor activate(Activation activation, const Tensor &x)
     case Activation::Silu: return silu(x);
     case Activation::Gelu: return gelu(x);
     case Activation::GeluPython: return geluPython(x);
+    case Activation::GeluFast: return geluFast(x);
     case Activation::Relu: return relu(x);
     }
     return {};

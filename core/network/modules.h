@@ -106,6 +106,7 @@ enum class Activation : std::uint8_t {
     Silu,
     Gelu,       ///< one kernel, exact or with the tanh approximation ("gelu", "gelu_pytorch_tanh")
     GeluPython, ///< NewGELUActivation, written out in operators ("gelu_new")
+    GeluFast,   ///< FastGELUActivation, written out in operators ("gelu_fast")
     Relu,
 };
 /// The function of that name, or nothing where it is not executed.

@@ -2,70 +2,63 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // OLMo 2 and OLMo 3 (transformers 5.24, models/olmo2/modeling_olmo2.py, models/olmo3/modeling_olmo3.py).
+#include "core/network/olmo2.h"
+
 #include "core/network/families.h"
-#include "core/network/llama.h"
 
 namespace headroom::network {
 
 using namespace autograd;
 
+Olmo2Attention::Olmo2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention, RmsNormKind norms, Rotation rotated)
+    : q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
+    , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
+    , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
+    , o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, c.outputBias))
+    , qNorm(builder.norm("self_attn.q_norm", checkedMultiply(c.heads, c.headDim), norms))
+    , kNorm(builder.norm("self_attn.k_norm", checkedMultiply(c.keyValueHeads, c.headDim), norms))
+    , heads(c.heads)
+    , keyValueHeads(c.keyValueHeads)
+    , headDim(c.headDim)
+    , dropout(c.attentionDropout)
+    , kind(attention)
+    , rotation(rotated)
+{}
+
+Tensor Olmo2Attention::forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const
+{
+    if (halted(hidden))
+        return {};
+    Tape::Scope scope(*hidden->tape, "self_attn");
+    Tensor query = qNorm.forward(q.forward(hidden));
+    Tensor key = kNorm.forward(k.forward(hidden));
+    Tensor value = v.forward(hidden);
+    if (halted(value) || !query || !key)
+        return {};
+    const std::int64_t b = hidden.size(0), s = hidden.size(1);
+    query = transpose(view(query, {b, s, heads, headDim}), 1, 2);
+    key = transpose(view(key, {b, s, keyValueHeads, headDim}), 1, 2);
+    value = transpose(view(value, {b, s, keyValueHeads, headDim}), 1, 2);
+    applyRotary(rotation, query, key, context.cos, context.sin);
+    return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
+}
+
+void Olmo2Attention::visit(ModuleVisitor &visitor)
+{
+    for (Linear *linear : {&q, &k, &v, &o})
+        visitor.linear(*linear);
+    visitor.norm(qNorm);
+    visitor.norm(kNorm);
+}
+
 namespace {
-
-/// Olmo2Attention: norms over all heads' width at once, rotation in fp32.
-struct Olmo2Attention {
-    Linear q, k, v, o;
-    RmsNorm qNorm, kNorm;
-    std::int64_t heads, keyValueHeads, headDim;
-    double dropout;
-    AttentionKind kind;
-
-    Olmo2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
-        , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
-        , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
-        , o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, c.outputBias))
-        , qNorm(builder.norm("self_attn.q_norm", checkedMultiply(c.heads, c.headDim), RmsNormKind::Olmo))
-        , kNorm(builder.norm("self_attn.k_norm", checkedMultiply(c.keyValueHeads, c.headDim), RmsNormKind::Olmo))
-        , heads(c.heads)
-        , keyValueHeads(c.keyValueHeads)
-        , headDim(c.headDim)
-        , dropout(c.attentionDropout)
-        , kind(attention)
-    {}
-
-    Tensor forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const
-    {
-        if (halted(hidden))
-            return {};
-        Tape::Scope scope(*hidden->tape, "self_attn");
-        Tensor query = qNorm.forward(q.forward(hidden));
-        Tensor key = kNorm.forward(k.forward(hidden));
-        Tensor value = v.forward(hidden);
-        if (halted(value) || !query || !key)
-            return {};
-        const std::int64_t b = hidden.size(0), s = hidden.size(1);
-        query = transpose(view(query, {b, s, heads, headDim}), 1, 2);
-        key = transpose(view(key, {b, s, keyValueHeads, headDim}), 1, 2);
-        value = transpose(view(value, {b, s, keyValueHeads, headDim}), 1, 2);
-        applyRotary(Rotation::HalvesInFp32, query, key, context.cos, context.sin);
-        return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
-    }
-
-    void visit(ModuleVisitor &visitor)
-    {
-        for (Linear *linear : {&q, &k, &v, &o})
-            visitor.linear(*linear);
-        visitor.norm(qNorm);
-        visitor.norm(kNorm);
-    }
-};
 
 /// Olmo2DecoderLayer: norms after attention and after the MLP, none before.
 class Olmo2DecoderLayer : public Block
 {
 public:
     Olmo2DecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : m_attention(builder, c, attention)
+        : m_attention(builder, c, attention, RmsNormKind::Olmo, Rotation::HalvesInFp32)
         , m_mlp(builder, c)
         , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize, RmsNormKind::Olmo))
         , m_postFeedforwardNorm(builder.norm("post_feedforward_layernorm", c.hiddenSize, RmsNormKind::Olmo))

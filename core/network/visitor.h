@@ -15,6 +15,8 @@ public:
     virtual void norm(RmsNorm &) {}
     virtual void layerNorm(LayerNorm &) {}
     virtual void embedding(Embedding &) {}
+    /// A parameter that a module of its own kind holds.
+    virtual void parameter(Tensor &, const char * /*module*/) {}
     virtual void buffer(Tensor &, const char * /*module*/) {}
 };
 

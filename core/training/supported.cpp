@@ -126,6 +126,12 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
     if (std::optional<Issue> issue = unsupportedLoss(plan, model))
         return issue;
+    if (model.experts > 0 && transformersVersion(plan) < Version{5, 0})
+        return refuse("runtime.transformers",
+                      "experts as separate modules, as transformers had them before version 5, are not executed yet",
+                      "give version 5.0 or later");
+    if (plan.method.kind == MethodKind::Qlora && (model.experts > 0 || model.modelType == "gpt2"))
+        return refuse("method.kind", "QLoRA is not executed yet for models of type " + model.modelType, "choose lora or full");
     if (plan.compile)
         return refuse("compile", "torch.compile is not executed by this version's engine yet", "set it to false");
     const Parallel &parallel = plan.parallel;

@@ -54,14 +54,15 @@ private slots:
             QVERIFY2(parameterCount(preset.config) == preset.parameters, preset.id.c_str());
             QVERIFY2(summed(preset.config) == preset.parameters, preset.id.c_str());
         }
-        QCOMPARE(supported, 84);
+        QCOMPARE(supported, 108);
     }
 
     void presetsAreComplete()
     {
         QCOMPARE(modelPresets().size(), std::size_t{152});
-        const std::set<std::string> executed{"llama",       "mistral", "qwen2", "qwen3", "smollm3", "gemma", "gemma2",
-                                             "gemma3_text", "olmo2",   "olmo3", "phi3",  "glm",     "glm4"};
+        const std::set<std::string> executed{"llama",       "mistral", "qwen2",   "qwen3",     "smollm3",   "gemma", "gemma2",
+                                             "gemma3_text", "olmo2",   "olmo3",   "phi3",      "glm",       "glm4",  "gpt2",
+                                             "gpt_neox",    "phi",     "mixtral", "qwen2_moe", "qwen3_moe", "olmoe"};
         // The sources disagree on its number of layers.
         const std::set<std::string> unresolved{"zai-org/GLM-4-32B-0414"};
         std::set<std::string> ids;

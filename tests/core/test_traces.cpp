@@ -163,7 +163,7 @@ private slots:
     void initTestCase()
     {
         m_traces = readTraces();
-        QVERIFY(m_traces.size() > 60);
+        QVERIFY(m_traces.size() > 80);
     }
 
     void everyBirthIsPyTorchs_data() { addRows(); }

@@ -14,8 +14,10 @@ BLOCK = 512
 
 
 def normalised(op, dtype):
-    """The tracer sees the storage of SiLU's backward born in an empty_like, and the random state of attention unsigned."""
-    return "aten.silu_backward.default" if op == "aten.empty_like.default" else op, dtype.replace("uint64", "int64")
+    """The tracer sees the storage of SiLU's backward born in an empty_like, and the random state of attention unsigned; of an
+    operator whose output it makes itself it names both."""
+    op = op.split(" > ")[0]
+    return "aten.silu_backward.default" if op == "aten.empty_like.default" and dtype != "int64" else op, dtype.replace("uint64", "int64")
 
 
 def blocks(text):

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What routed experts are made of: choosing, gathering, grouped products.
+#include "core/autograd/operators.h"
+
+#include <cassert>
+
+namespace headroom::autograd {
+
+namespace {
+
+// value_selecting_reduction_backward: zeros, the gradient scattered into them in place.
+void topKBackward(BackwardCall &call)
+{
+    Tensor indices = call.unpack(0);
+    call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.new_zeros.default"));
+}
+constexpr Operator topKOperator{"TopkBackward0", topKBackward};
+
+// index_backward: zeros, the gradient added to its rows in place (index_put_).
+void indexBackward(BackwardCall &call)
+{
+    Tensor indices = call.unpack(0);
+    call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.new_zeros.default"));
+}
+constexpr Operator indexOperator{"IndexBackward0", indexBackward};
+
+// sum_backward: grad.unsqueeze(dim).expand(sizes), a view
+void sumBackward(BackwardCall &call)
+{
+    const int dim = static_cast<int>(call.node.scalars[0]);
+    const bool keepsDim = call.node.scalars[1] != 0;
+    call.give(0, expand(keepsDim ? call.grad : unsqueeze(call.grad, dim), call.node.sizes));
+}
+constexpr Operator sumOperator{"SumBackward1", sumBackward};
+
+void divBackward(BackwardCall &call)
+{
+    // Formulas run in the order of the arguments' names: other before self. -grad * ((self / other) / other)
+    Tensor other = call.unpack(1), self = call.needs(1) ? call.unpack(0) : Tensor();
+    if (call.needs(1)) {
+        const Tensor quotient = unary(self, "aten.div.Tensor");
+        const Tensor twice = unary(quotient, "aten.div.Tensor");
+        const Tensor negated = unary(call.grad, "aten.neg.default");
+        call.give(1, unary(negated, "aten.mul.Tensor"));
+    }
+    if (call.needs(0))
+        call.give(0, unary(call.grad, "aten.div.Tensor"));
+}
+constexpr Operator divOperator{"DivBackward0", divBackward};
+
+constexpr const char *groupedName = "aten._grouped_mm.default";
+
+/// An output of grouped_mm: rows padded to 16 bytes (ATen/native/GroupedMMUtils.h: create_grouped_gemm_output_tensor).
+Tensor groupedOutput(Tape &tape, const Dims &sizes, DType dtype)
+{
+    const std::int64_t row = roundUp(sizes.back(), 16 / elementSize(dtype));
+    const Dims strides = sizes.rank() == 3 ? Dims{checkedMultiply(sizes[1], row), row, 1} : Dims{row, 1};
+    Tensor out = tape.make(sizes, strides, dtype, groupedName);
+    tape.useBlas();
+    return out;
+}
+
+void groupedBackward(BackwardCall &call)
+{
+    Tensor self = call.needs(1) ? call.unpack(0) : Tensor();
+    Tensor mat2 = call.needs(0) ? call.unpack(1) : Tensor();
+    Tensor offsets = call.unpack(2);
+    const Dims &sizes = call.node.sizes, &strides = call.node.strides; // [E, in, out] of the weight
+    if (call.needs(1)) {
+        // For a weight seen through its transpose it is computed transposed, so that it lies as the weight does.
+        const bool transposed = strides[1] == 1;
+        Tensor gradient = groupedOutput(call.tape, transposed ? Dims{sizes[0], sizes[2], sizes[1]} : sizes, call.grad.dtype());
+        call.give(1, transposed ? transpose(gradient, 1, 2) : gradient);
+    }
+    if (call.needs(0))
+        call.give(0, groupedOutput(call.tape, {call.grad.size(0), sizes[1]}, call.grad.dtype()));
+}
+constexpr Operator groupedOperator{"GroupedMmBackward0", groupedBackward};
+
+} // namespace
+
+TopK topK(const Tensor &x, std::int64_t k)
+{
+    if (halted(x))
+        return {};
+    Tape &tape = *x->tape;
+    Node *node = tape.record(topKOperator, {&x});
+    if (node)
+        node->sizes = x.sizes();
+    Dims sizes = x.sizes();
+    sizes[sizes.rank() - 1] = k;
+    TopK out;
+    out.values = tape.empty(sizes, x.dtype(), "aten.topk.default");
+    out.indices = tape.empty(sizes, DType::Int64, "aten.topk.default");
+    tape.attach(node, out.values);
+    tape.save(node, 0, out.indices);
+    return out;
+}
+
+Tensor indexRows(const Tensor &t, const Tensor &rows)
+{
+    if (halted(t) || !rows)
+        return {};
+    Tape &tape = *t->tape;
+    Node *node = tape.record(indexOperator, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    tape.save(node, 0, rows);
+    if (tape.stopped())
+        return {};
+    Dims sizes = t.sizes();
+    sizes[0] = rows.size(0);
+    Tensor out = tape.empty(sizes, t.dtype(), "aten.index.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor sumOver(const Tensor &t, int dim, bool keepDim)
+{
+    if (halted(t))
+        return {};
+    Tape &tape = *t->tape;
+    Node *node = tape.record(sumOperator, {&t});
+    if (node) {
+        node->sizes = t.sizes();
+        node->scalars = {dim, keepDim, 0, 0};
+    }
+    Dims sizes;
+    for (int i = 0; i < t.rank(); ++i)
+        if (i != dim)
+            sizes.append(t.size(i));
+        else if (keepDim)
+            sizes.append(1);
+    // autocast sums in fp32 (autocast_mode.h: fp32_set_opt_dtype)
+    const DType dtype = tape.autocast() && isHalf(t.dtype()) ? DType::Float32 : t.dtype();
+    Tensor out = tape.empty(sizes, dtype, "aten.sum.dim_IntList");
+    tape.attach(node, out);
+    return out;
+}
+
+void divideInPlace(Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return;
+    Tape &tape = *a->tape;
+    Node *node = tape.record(divOperator, {&a, &b});
+    if (!node)
+        return;
+    // The formula needs what `a` was: autograd copies it first.
+    const Tensor before = tape.make(a.sizes(), preservedStrides(a), a.dtype(), "aten.clone.default");
+    tape.save(node, 0, before);
+    tape.save(node, 1, b);
+    if (tape.stopped())
+        return a.reset();
+    tape.rebase(node, a);
+}
+
+Tensor groupedMm(const Tensor &x, const Tensor &weight, const Tensor &offsets)
+{
+    if (halted(x) || !weight || !offsets)
+        return {};
+    assert(x.rank() == 2 && weight.rank() == 3 && x.size(1) == weight.size(1) && x.dtype() == weight.dtype());
+    Tape &tape = *x->tape;
+    Node *node = tape.record(groupedOperator, {&x, &weight});
+    if (node) {
+        node->sizes = weight.sizes();
+        node->strides = weight.strides();
+        if (weight.requiresGrad())
+            tape.save(node, 0, x);
+        if (x.requiresGrad())
+            tape.save(node, 1, weight);
+        tape.save(node, 2, offsets);
+    }
+    if (tape.stopped())
+        return {};
+    Tensor out = groupedOutput(tape, {x.size(0), weight.size(2)}, x.dtype());
+    tape.attach(node, out);
+    return out;
+}
+
+} // namespace headroom::autograd

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/rules_families.h"
+
+#include <string_view>
+
+namespace headroom {
+
+using namespace autograd;
+
+namespace {
+
+constexpr const char *moe = "huggingface/transformers 5.24, integrations/moe.py: grouped_mm_experts_forward";
+constexpr const char *mixtral = "huggingface/transformers 5.24, models/mixtral/modeling_mixtral.py";
+constexpr const char *gemma2 = "huggingface/transformers 5.24, models/gemma2/modeling_gemma2.py";
+constexpr const char *gpt2 = "huggingface/transformers 5.24, models/gpt2/modeling_gpt2.py";
+constexpr const char *derivatives = "pytorch/pytorch 2.13, tools/autograd/derivatives.yaml";
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::optional<TensorRule> expertsRule(std::string_view op, const StorageRecord &s)
+{
+    const char *g = "experts";
+    if (has(op, "_grouped_mm")) {
+        if (s.phase == TracePhase::Backward && !s.recomputed)
+            return TensorRule{g, "gradients of the grouped product",
+                              "Backward makes the gradients of the rows and, where they are trained, of all experts' weights, used or not.",
+                              derivatives};
+        return TensorRule{g, "output of the grouped product",
+                          "One row for each pair of a token and an expert it goes to, for gate and up together, then for down.", moe};
+    }
+    if (s.phase == TracePhase::Backward && !s.recomputed)
+        return TensorRule{g, "gradients within the experts",
+                          "One row for each pair of a token and an expert; gathered rows' gradients are "
+                          "added into zeros of the tokens' size.",
+                          derivatives};
+    if (has(op, "index"))
+        return TensorRule{
+            g, "rows sorted by expert",
+            "Every token's hidden states are copied once for each expert it goes to, so that each expert's rows lie together.", moe};
+    if (s.shape.rank() < 2)
+        return TensorRule{g, "order of the rows", "Indices and counts that sort the pairs of tokens and experts and put them back.", moe};
+    if (has(s.module, "act_fn"))
+        return TensorRule{g, "output of the experts' activation", "Kept by the product of gate and up, whose gradients need both factors.",
+                          derivatives};
+    return TensorRule{g, "results within the experts",
+                      "Products of gate and up, rows weighted by the router, and their sum over the experts of a token.", moe};
+}
+
+} // namespace
+
+std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
+{
+    const std::string_view op = s.op, module = s.module;
+    const bool backward = s.phase == TracePhase::Backward && !s.recomputed;
+    if (has(module, "mlp.experts"))
+        return expertsRule(op, s);
+    if (module == "mlp.gate")
+        return TensorRule{"router", "scores of the experts", "The router scores every expert for each token in fp32 and keeps the largest.",
+                          mixtral};
+    if (has(op, "layer_norm")) {
+        if (backward)
+            return TensorRule{"norms", "gradients of a LayerNorm", "One kernel makes the gradients of the input, the weight and the bias.",
+                              derivatives};
+        return s.shape.rank() > 0 && s.shape[s.shape.rank() - 1] == 1
+                   ? TensorRule{"norms", "mean and inverse deviation", "Two fp32 numbers a token, kept for the norm's backward.",
+                                derivatives}
+                   : TensorRule{"norms", "output of a LayerNorm",
+                                "LayerNorm is one kernel that keeps its input, not its output; the projections that follow keep that.",
+                                derivatives};
+    }
+    if (has(op, "native_dropout") && !has(module, "self_attn"))
+        return TensorRule{group,
+                          backward                 ? "gradient through dropout"
+                          : s.dtype == DType::Bool ? "dropout mask"
+                                                   : "dropped values",
+                          "Dropout keeps a mask of one byte an element and returns a copy.", derivatives};
+    if (has(op, "tanh") && has(module, "attn"))
+        return TensorRule{
+            "attention", "softcapped scores",
+            "The scores are bounded by a tanh, which keeps its result: a row of the sequence's length for every head and token.", gemma2};
+    if (backward)
+        return std::nullopt;
+    if (has(op, "tanh") && s.phase == TracePhase::Loss)
+        return TensorRule{"loss", "softcapped logits", "The logits are bounded by a tanh, which keeps its result.", gemma2};
+    if (has(module, "gate_up_proj"))
+        return TensorRule{"MLP", "output of gate and up", "One product for both halves, which the activation and the product keep.",
+                          derivatives};
+    if (module == "mlp.act" || module == "mlp.activation_fn")
+        return TensorRule{group, "results of the activation",
+                          "The activation keeps its input; written out in Python, each of its operators keeps what its gradient needs.",
+                          gpt2};
+    if (has(module, "qkv_proj") || has(module, "c_attn") || has(module, "query_key_value"))
+        return TensorRule{"attention", "query, key and value", "One product for all three, of which attention keeps views or copies.",
+                          derivatives};
+    return std::nullopt;
+}
+
+std::optional<TensorRule> familyWeightRule(const StorageRecord &s, const char *group)
+{
+    const std::string_view module = s.module;
+    if (has(module, "mlp.experts"))
+        return TensorRule{"experts", "all experts' matrices",
+                          "Every expert's weights are held in two tensors, whether a token goes to it or not.", mixtral};
+    if (module == "mlp.gate")
+        return TensorRule{"router", "matrix", "A row for each expert.", mixtral};
+    if (has(module, "wpe"))
+        return TensorRule{group, "learned positions", "A row for each position up to the longest sequence.", gpt2};
+    return std::nullopt;
+}
+
+} // namespace headroom

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// transformers 5.24: integrations/moe.py, models/mixtral/modeling_mixtral.py, models/qwen3_moe/modeling_qwen3_moe.py ...
+#include "core/network/experts.h"
+
+namespace headroom::network {
+
+using namespace autograd;
+
+TopKRouter::TopKRouter(const Builder &builder, const ModelConfig &c)
+    : perToken(c.expertsPerToken)
+    , normalises(c.normalisesExperts)
+    , castsBack(c.modelType != "mixtral")
+{
+    Tape::Scope scope(builder.tape(), "mlp.gate");
+    weight = builder.parameter({c.experts, c.hiddenSize}, castsBack ? "aten.zeros.default" : "aten.empty.memory_format");
+}
+
+Routing TopKRouter::forward(const Tensor &hidden) const
+{
+    if (halted(hidden))
+        return {};
+    Tape::Scope scope(*hidden->tape, "mlp.gate");
+    Routing routing;
+    routing.logits = linear(reshape(hidden, hidden.sizes()), weight);
+    const Tensor probabilities = softmax(routing.logits, DType::Float32);
+    TopK largest = topK(probabilities, perToken);
+    if (normalises) {
+        const Tensor sum = sumOver(largest.values, 1, true);
+        divideInPlace(largest.values, sum);
+    }
+    if (castsBack && !halted(largest.values))
+        largest.values = to(largest.values, routing.logits.dtype());
+    routing.weights = std::move(largest.values);
+    routing.indices = std::move(largest.indices);
+    return routing;
+}
+
+Experts::Experts(const Builder &builder, const ModelConfig &c)
+    : activation(activationOf(c.hiddenActivation).value_or(Activation::Silu))
+{
+    Tape::Scope scope(builder.tape(), "mlp.experts");
+    gateUp = builder.parameter({c.experts, checkedMultiply(2, c.expertIntermediateSize), c.hiddenSize});
+    down = builder.parameter({c.experts, c.hiddenSize, c.expertIntermediateSize});
+}
+
+Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
+{
+    if (halted(hidden) || !routing.weights || !routing.indices)
+        return {};
+    Tape &tape = *hidden->tape;
+    Tape::Scope scope(tape, "mlp.experts");
+    const std::int64_t tokens = hidden.size(0), perToken = routing.indices.size(1), pairs = checkedMultiply(tokens, perToken);
+    const std::int64_t experts = gateUp.size(0);
+
+    const Tensor weights = reshape(routing.weights, {pairs});
+    const Tensor sortedIds = tape.empty({pairs}, DType::Int64, "aten.sort.default");
+    const Tensor order = tape.empty({pairs}, DType::Int64, "aten.sort.default");
+    Tensor selected; // hidden_states[perm // num_top_k]
+    {
+        const Tensor token = tape.empty({pairs}, DType::Int64, "aten.floor_divide.default");
+        selected = indexRows(hidden, token);
+    }
+    const Tensor sortedWeights = indexRows(weights, order);
+    if (halted(sortedWeights))
+        return {};
+    const Tensor counted = tape.empty({pairs}, DType::Int32, "aten._to_copy.default");
+    const Tensor perExpert = tape.empty({experts}, DType::Int32, "aten.histc.default");
+    const Tensor offsets = tape.empty({experts}, DType::Int32, "aten.cumsum.default");
+
+    Tensor states = groupedMm(to(selected, gateUp.dtype()), transpose(gateUp, 1, 2), offsets);
+    { // _apply_gate: act_fn(gate) * up
+        const std::vector<Tensor> halves = chunkLast(states, 2);
+        Tensor activated;
+        if (!halted(halves[0])) {
+            Tape::Scope inActivation(tape, "mlp.experts.act_fn");
+            activated = activate(activation, halves[0]);
+        }
+        states = mul(activated, halves[1]);
+    }
+    if (halted(states))
+        return {};
+    states = groupedMm(to(states, down.dtype()), transpose(down, 1, 2), offsets);
+    Tensor weighted = mul(states, halted(states) ? Tensor() : unsqueeze(sortedWeights, 1));
+    if (halted(weighted))
+        return {};
+    const Tensor inverse = tape.empty({pairs}, DType::Int64, "aten.empty_like.default");
+    {
+        const Tensor range = tape.empty({pairs}, DType::Int64, "aten.arange.default");
+    }
+    weighted = indexRows(weighted, inverse);
+    if (halted(weighted))
+        return {};
+    const Tensor summed = sumOver(view(weighted, {tokens, perToken, hidden.size(1)}), 1, false);
+    return to(summed, hidden.dtype());
+}
+
+} // namespace headroom::network

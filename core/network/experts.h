@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/network/builder.h"
+#include "core/network/visitor.h"
+
+#include "core/model/model_config.h"
+
+namespace headroom::network {
+
+/// Which experts a token goes to, and with which weights.
+struct Routing {
+    Tensor logits;  ///< [n, experts]
+    Tensor weights; ///< [n, experts per token]
+    Tensor indices; ///< [n, experts per token]
+};
+
+/// MixtralTopKRouter, Qwen2MoeTopKRouter ...: a softmax over all experts, of which the largest are kept.
+struct TopKRouter {
+    Tensor weight; ///< [experts, hidden]
+    std::int64_t perToken;
+    bool normalises; ///< the kept weights are divided by their sum
+    bool castsBack;  ///< and returned in the logits' dtype (all but Mixtral)
+
+    TopKRouter(const Builder &builder, const ModelConfig &config);
+    Routing forward(const Tensor &hidden) const; ///< [n, hidden]
+};
+
+/// MixtralExperts and its likes as transformers runs them by default on CUDA: sorted by expert, one grouped product for
+/// all (integrations/moe.py: grouped_mm_experts_forward). What it allocates does not depend on how tokens are routed.
+struct Experts {
+    Tensor gateUp; ///< [experts, 2 * width, hidden]
+    Tensor down;   ///< [experts, hidden, width]
+    Activation activation;
+
+    Experts(const Builder &builder, const ModelConfig &config);
+    Tensor forward(const Tensor &hidden, const Routing &routing) const; ///< [n, hidden] -> [n, hidden]
+};
+
+} // namespace headroom::network

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE (transformers 5.24, models/mixtral/modeling_mixtral.py, models/qwen2_moe/
+// modeling_qwen2_moe.py, models/qwen3_moe/modeling_qwen3_moe.py, models/olmoe/modeling_olmoe.py).
+#include "core/network/experts.h"
+#include "core/network/families.h"
+#include "core/network/olmo2.h"
+
+namespace headroom::network {
+
+using namespace autograd;
+
+namespace {
+
+constexpr MlpNames sharedExpertNames{
+    "mlp.shared_expert",
+    "mlp.shared_expert.act_fn",
+    HEADROOM_LINEAR_NAMES("mlp.shared_expert.gate_proj"),
+    HEADROOM_LINEAR_NAMES("mlp.shared_expert.up_proj"),
+    HEADROOM_LINEAR_NAMES("mlp.shared_expert.down_proj"),
+};
+constexpr LinearNames sharedExpertGateNames = HEADROOM_LINEAR_NAMES("mlp.shared_expert_gate");
+
+/// MixtralSparseMoeBlock, OlmoeSparseMoeBlock; Qwen3MoeSparseMoeBlock, whose experts come first.
+class SparseMoeBlock
+{
+public:
+    SparseMoeBlock(const Builder &builder, const ModelConfig &c)
+        : m_expertsFirst(c.modelType == "qwen3_moe")
+    {
+        if (!m_expertsFirst)
+            m_gate.emplace(builder, c);
+        m_experts.emplace(builder, c);
+        if (m_expertsFirst)
+            m_gate.emplace(builder, c);
+        if (c.sharedExpertIntermediateSize > 0) {
+            m_shared.emplace(builder, c, c.sharedExpertIntermediateSize, sharedExpertNames);
+            m_sharedGate = builder.linear(sharedExpertGateNames, c.hiddenSize, 1, false);
+        }
+    }
+
+    Tensor forward(const Tensor &input) const
+    {
+        if (halted(input))
+            return {};
+        Tape::Scope scope(*input->tape, "mlp");
+        const std::int64_t width = input.size(2);
+        const Tensor hidden = view(input, {checkedMultiply(input.size(0), input.size(1)), width});
+        Tensor shared = m_shared ? m_shared->forward(hidden) : Tensor();
+        const Routing routing = m_gate->forward(hidden); // the logits live as long as this function
+        Tensor output = m_experts->forward(hidden, routing);
+        if (m_shared) { // Qwen2MoeSparseMoeBlock
+            {
+                const Tensor opened = sigmoid(m_sharedGate.forward(hidden));
+                shared = mul(opened, shared);
+            }
+            output = add(output, shared);
+        }
+        return halted(output) ? Tensor() : reshape(output, input.sizes());
+    }
+
+    void visit(ModuleVisitor &visitor)
+    {
+        if (!m_expertsFirst)
+            visitor.parameter(m_gate->weight, "mlp.gate");
+        visitor.parameter(m_experts->gateUp, "mlp.experts");
+        visitor.parameter(m_experts->down, "mlp.experts");
+        if (m_expertsFirst)
+            visitor.parameter(m_gate->weight, "mlp.gate");
+        if (m_shared) {
+            m_shared->visit(visitor);
+            visitor.linear(m_sharedGate);
+        }
+    }
+
+private:
+    bool m_expertsFirst;
+    std::optional<TopKRouter> m_gate;
+    std::optional<Experts> m_experts;
+    std::optional<LlamaMlp> m_shared;
+    Linear m_sharedGate;
+};
+
+/// MixtralDecoderLayer: Llama's, with experts for an MLP.
+template<typename Attention, typename Mlp>
+class MoeDecoderLayer : public Block
+{
+public:
+    template<typename... AttentionOptions>
+    MoeDecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, AttentionOptions... options)
+        : m_attention(builder, c, attention, options...)
+        , m_mlp(builder, c)
+        , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize))
+        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize))
+    {}
+
+    Tensor forward(const Tensor &input, const LayerContext &context) const override
+    {
+        Tensor residual = input;
+        Tensor hidden = m_inputNorm.forward(input);
+        Tensor weights;
+        hidden = m_attention.forward(std::move(hidden), context, weights);
+        hidden = add(residual, hidden);
+
+        residual = hidden;
+        hidden = m_postAttentionNorm.forward(hidden);
+        hidden = m_mlp.forward(hidden);
+        return add(residual, hidden);
+    }
+
+    void visit(ModuleVisitor &visitor) override
+    {
+        m_attention.visit(visitor);
+        m_mlp.visit(visitor);
+        visitor.norm(m_inputNorm);
+        visitor.norm(m_postAttentionNorm);
+    }
+
+private:
+    Attention m_attention;
+    Mlp m_mlp;
+    RmsNorm m_inputNorm, m_postAttentionNorm;
+};
+
+class MixtralModel : public DecoderModel
+{
+public:
+    using DecoderModel::DecoderModel;
+
+protected:
+    std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t index) const override
+    {
+        if (!m_config.denseLayers.empty() && m_config.denseLayers[static_cast<std::size_t>(index)])
+            return std::make_unique<LlamaDecoderLayer>(builder, m_config, m_attention);
+        return std::make_unique<MoeDecoderLayer<LlamaAttention, SparseMoeBlock>>(builder, m_config, m_attention);
+    }
+    Masks masks() const override { return {!anySliding(), anySliding()}; }
+};
+
+/// Qwen2MoeModel: a mask for each kind of layer, whether there is one or not.
+class Qwen2MoeModel : public MixtralModel
+{
+public:
+    using MixtralModel::MixtralModel;
+
+protected:
+    Masks masks() const override { return {true, true}; }
+};
+
+class OlmoeModel : public DecoderModel
+{
+public:
+    using DecoderModel::DecoderModel;
+
+protected:
+    std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
+    {
+        return std::make_unique<MoeDecoderLayer<Olmo2Attention, SparseMoeBlock>>(builder, m_config, m_attention, RmsNormKind::Llama,
+                                                                                 Rotation::Halves);
+    }
+};
+
+} // namespace
+
+std::unique_ptr<DecoderModel> makeMixtral(const ModelConfig &config, AttentionKind attention, Version transformers)
+{
+    return std::make_unique<MixtralModel>(config, attention, transformers);
+}
+
+std::unique_ptr<DecoderModel> makeQwen2Moe(const ModelConfig &config, AttentionKind attention, Version transformers)
+{
+    return std::make_unique<Qwen2MoeModel>(config, attention, transformers);
+}
+
+std::unique_ptr<DecoderModel> makeOlmoe(const ModelConfig &config, AttentionKind attention, Version transformers)
+{
+    return std::make_unique<OlmoeModel>(config, attention, transformers);
+}
+
+} // namespace headroom::network

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Phi-1 and Phi-2 (transformers 5.24, models/phi/modeling_phi.py): one LayerNorm for attention and MLP side by side.
+#include "core/network/families.h"
+#include "core/network/llama.h"
+
+namespace headroom::network {
+
+using namespace autograd;
+
+namespace {
+
+constexpr LinearNames denseNames = HEADROOM_LINEAR_NAMES("self_attn.dense");
+constexpr LinearNames mlpIn = HEADROOM_LINEAR_NAMES("mlp.fc1");
+constexpr LinearNames mlpOut = HEADROOM_LINEAR_NAMES("mlp.fc2");
+
+struct PhiAttention {
+    Linear q, k, v, dense;
+    std::int64_t heads, keyValueHeads, headDim, rotaryDim;
+    double dropout;
+    AttentionKind kind;
+
+    PhiAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
+        : q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), true))
+        , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), true))
+        , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), true))
+        , dense(builder.linear(denseNames, checkedMultiply(c.heads, c.headDim), c.hiddenSize, true))
+        , heads(c.heads)
+        , keyValueHeads(c.keyValueHeads)
+        , headDim(c.headDim)
+        , rotaryDim(c.rotaryDim)
+        , dropout(c.attentionDropout)
+        , kind(attention)
+    {}
+
+    Tensor forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const
+    {
+        if (halted(hidden))
+            return {};
+        Tape::Scope scope(*hidden->tape, "self_attn");
+        Tensor query = projectHeads(q, hidden, heads, headDim);
+        Tensor key = projectHeads(k, hidden, keyValueHeads, headDim);
+        const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
+        // The rotated parts and those passed by keep their names to the end of forward.
+        const std::int64_t kept = headDim - rotaryDim;
+        Tensor queryTurned = sliceLast(query, 0, rotaryDim);
+        const Tensor queryKept = sliceLast(query, rotaryDim, kept);
+        Tensor keyTurned = sliceLast(key, 0, rotaryDim);
+        const Tensor keyKept = sliceLast(key, rotaryDim, kept);
+        applyRotary(Rotation::Halves, queryTurned, keyTurned, context.cos, context.sin);
+        query = catLast(queryTurned, queryKept);
+        key = catLast(keyTurned, keyKept);
+        return joinHeads(dense, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
+    }
+
+    void visit(ModuleVisitor &visitor)
+    {
+        for (Linear *linear : {&q, &k, &v, &dense})
+            visitor.linear(*linear);
+    }
+};
+
+struct PhiMlp {
+    Linear in, out;
+    Activation activation;
+
+    PhiMlp(const Builder &builder, const ModelConfig &c)
+        : in(builder.linear(mlpIn, c.hiddenSize, c.intermediateSize, true))
+        , out(builder.linear(mlpOut, c.intermediateSize, c.hiddenSize, true))
+        , activation(activationOf(c.hiddenActivation).value_or(Activation::GeluPython))
+    {}
+
+    Tensor forward(const Tensor &x) const
+    {
+        if (halted(x))
+            return {};
+        Tape &tape = *x->tape;
+        Tape::Scope scope(tape, "mlp");
+        Tensor hidden = in.forward(x);
+        if (halted(hidden))
+            return {};
+        {
+            Tape::Scope inActivation(tape, "mlp.activation_fn");
+            hidden = activate(activation, hidden);
+        }
+        return out.forward(hidden);
+    }
+
+    void visit(ModuleVisitor &visitor)
+    {
+        visitor.linear(in);
+        visitor.linear(out);
+    }
+};
+
+class PhiDecoderLayer : public Block
+{
+public:
+    PhiDecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention)
+        : m_attention(builder, c, attention)
+        , m_mlp(builder, c)
+        , m_inputNorm(builder.layerNorm("input_layernorm", c.hiddenSize))
+        , m_dropout(c.residualDropout)
+    {}
+
+    Tensor forward(const Tensor &input, const LayerContext &context) const override
+    {
+        const Tensor hidden = m_inputNorm.forward(input);
+        Tensor weights;
+        Tensor attended = m_attention.forward(hidden, context, weights);
+        attended = dropout(attended, m_dropout);
+        const Tensor fed = dropout(m_mlp.forward(hidden), m_dropout);
+        const Tensor sum = add(attended, fed);
+        return add(sum, input);
+    }
+
+    void visit(ModuleVisitor &visitor) override
+    {
+        m_attention.visit(visitor);
+        m_mlp.visit(visitor);
+        visitor.layerNorm(m_inputNorm);
+    }
+
+private:
+    PhiAttention m_attention;
+    PhiMlp m_mlp;
+    LayerNorm m_inputNorm;
+    double m_dropout;
+};
+
+class PhiModel : public DecoderModel
+{
+public:
+    using DecoderModel::DecoderModel;
+
+    void build(const Builder &builder) override
+    {
+        m_embedding = makeEmbedding(builder);
+        buildLayers(builder);
+        buildRotary(builder);
+        m_finalNorm = builder.layerNorm("model.final_layernorm", m_config.hiddenSize);
+    }
+
+    Tensor forward(const Tensor &inputIds, const LayerCall &call, bool inputsRequireGrad) override
+    {
+        Tape::Scope scope(*inputIds->tape, "model");
+        Tensor embedded = m_embedding.forward(inputIds, inputsRequireGrad);
+        LayerContexts contexts = positionsAndMasks(embedded);
+        embedded = dropout(embedded, m_config.embeddingDropout);
+        rotaryEmbedding(contexts.full, embedded);
+        return m_finalNorm.forward(runLayers(embedded, contexts, call)); // inputs_embeds lives to the end
+    }
+
+    void visit(ModuleVisitor &visitor) override
+    {
+        visitor.embedding(m_embedding);
+        visitLayers(visitor);
+        visitRotary(visitor);
+        visitor.layerNorm(m_finalNorm);
+    }
+
+protected:
+    std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
+    {
+        return std::make_unique<PhiDecoderLayer>(builder, m_config, m_attention);
+    }
+
+private:
+    LayerNorm m_finalNorm{"model.final_layernorm", {}, {}, {}, {}};
+};
+
+} // namespace
+
+std::unique_ptr<DecoderModel> makePhi(const ModelConfig &config, AttentionKind attention, Version transformers)
+{
+    return std::make_unique<PhiModel>(config, attention, transformers);
+}
+
+} // namespace headroom::network
