@@ -66,7 +66,7 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
             // Stolen where nobody else holds it and its layout is the parameter's; else cloned.
             const bool steal = gradient->references == 1 && gradient->strides == leaf->strides;
             if (!steal)
-                gradient = clone(gradient, leaf->strides);
+                gradient = make(gradient->sizes, leaf->strides, gradient->dtype, "aten.new_empty_strided.default"); // clone_obey_contract
             Tensor own = detach(gradient);
             gradient.reset();
             m_trace.storages[own->storage].role = Role::Gradient;

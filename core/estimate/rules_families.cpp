@@ -62,7 +62,7 @@ std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
         if (backward)
             return TensorRule{"norms", "gradients of a LayerNorm", "One kernel makes the gradients of the input, the weight and the bias.",
                               derivatives};
-        return s.shape.rank() > 0 && s.shape[s.shape.rank() - 1] == 1
+        return Dims(s.shape).back() == 1
                    ? TensorRule{"norms", "mean and inverse deviation", "Two fp32 numbers a token, kept for the norm's backward.",
                                 derivatives}
                    : TensorRule{"norms", "output of a LayerNorm",

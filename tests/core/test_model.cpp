@@ -179,6 +179,65 @@ private slots:
         QCOMPARE(listed.slidingLayers, (std::vector<bool>{true, false}));
     }
 
+    /// What further families read; memory follows it (tests/data/traces/families.jsonl).
+    void familiesReadTheirOwnKeys()
+    {
+        const ModelConfig gemma2 = small(R"("num_key_value_heads": 2)", "gemma2").value();
+        QVERIFY(gemma2.tiedEmbeddings && gemma2.attentionSoftcapping && gemma2.logitSoftcapping && gemma2.slidingWindow == 4096);
+        QCOMPARE(gemma2.slidingLayers, (std::vector<bool>{true, false}));
+        QCOMPARE(gemma2.hiddenActivation, std::string("gelu_pytorch_tanh"));
+        QVERIFY(!small(R"("num_key_value_heads": 2, "attn_logit_softcapping": null)", "gemma2")->attentionSoftcapping);
+
+        const ModelConfig gemma3 = small(R"("num_key_value_heads": 2, "sliding_window_pattern": 2)", "gemma3_text").value();
+        QCOMPARE(gemma3.slidingLayers, (std::vector<bool>{true, false}));
+        QVERIFY(!gemma3.logitSoftcapping && gemma3.queryKeyNorm);
+
+        const ModelConfig smollm3 = small(R"("no_rope_layers": [1, 0])", "smollm3").value();
+        QCOMPARE(smollm3.rotaryLayers, (std::vector<bool>{true, false}));
+        QVERIFY(!smollm3.uniformLayers() && small(R"("no_rope_layers": [1, 1])", "smollm3")->uniformLayers());
+
+        QCOMPARE(small(R"("num_key_value_heads": 2, "head_dim": 16)", "glm")->rotaryDim, std::int64_t{8});
+        QCOMPARE(small(R"("rope_parameters": {"partial_rotary_factor": 0.75})", "phi3")->rotaryDim, std::int64_t{12});
+        QCOMPARE(small(R"("rotary_pct": 1.0)", "gpt_neox")->rotaryDim, std::int64_t{16});
+        QVERIFY(small({}, "phi")->headBias);
+    }
+
+    void gpt2HasNamesOfItsOwn()
+    {
+        const ModelConfig gpt2 =
+            readModelConfig(R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 128, "vocab_size": 1000})")
+                .value();
+        QVERIFY(gpt2.hiddenSize == 64 && gpt2.layers == 2 && gpt2.heads == 4 && gpt2.intermediateSize == 256 && gpt2.maxPositions == 128);
+        QVERIFY(gpt2.tiedEmbeddings && gpt2.residualDropout == 0.1 && gpt2.embeddingDropout == 0.1 && gpt2.attentionDropout == 0.1);
+        const std::vector<Parameter> inventory = parameterInventory(gpt2);
+        QCOMPARE(inventory[1].name, std::string("transformer.wpe.weight"));
+        QCOMPARE(inventory[4].name, std::string("transformer.h.0.attn.c_attn.weight"));
+        QCOMPARE(inventory[4].shape, (std::vector<std::int64_t>{64, 192})); // Conv1D: [in, out]
+        QCOMPARE(inventory.back().name, std::string("transformer.ln_f.bias"));
+
+        const ModelConfig bigCode =
+            readModelConfig(R"({"model_type": "gpt_bigcode", "n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 1000})").value();
+        QCOMPARE(bigCode.keyValueHeads, std::int64_t{1});
+        QCOMPARE(parameterInventory(bigCode)[4].shape, (std::vector<std::int64_t>{96, 64}));
+    }
+
+    void expertsAndLayersWithout()
+    {
+        const ModelConfig mixtral = small(R"("num_key_value_heads": 2, "num_local_experts": 4)", "mixtral").value();
+        QVERIFY(mixtral.experts == 4 && mixtral.expertsPerToken == 2 && mixtral.normalisesExperts);
+        QCOMPARE(mixtral.expertIntermediateSize, mixtral.intermediateSize);
+        const ModelConfig qwen =
+            small(R"("num_key_value_heads": 2, "num_experts": 8, "moe_intermediate_size": 24, "mlp_only_layers": [1])", "qwen3_moe")
+                .value();
+        QCOMPARE(qwen.denseLayers, (std::vector<bool>{false, true}));
+        QVERIFY(!qwen.normalisesExperts && !qwen.uniformLayers());
+        QCOMPARE(summed(qwen), parameterCount(qwen));
+        QVERIFY(!small(R"("num_key_value_heads": 2, "num_experts": 4)", "qwen3_moe").ok()); // eight of four experts
+        QCOMPARE(small(R"("clip_qkv": 8.0)", "olmoe").issue().where, std::string("model.config.clip_qkv"));
+        const std::optional<Issue> towers = unsupportedReason("gemma3");
+        QVERIFY(towers && towers->hint.find("text_config") != std::string::npos);
+    }
+
     void ropeOfOldAndNewConfigs()
     {
         QCOMPARE(small(R"("rope_scaling": {"type": "linear", "factor": 2.0})")->ropeType, std::string("linear"));

@@ -16,7 +16,7 @@ BLOCK = 512
 def normalised(op, dtype):
     """The tracer sees the storage of SiLU's backward born in an empty_like, and the random state of attention unsigned; of an
     operator whose output it makes itself it names both."""
-    op = op.split(" > ")[0]
+    op = op.replace("aten._grouped_mm.default > aten.empty_strided.default", "aten._grouped_mm.default")
     return "aten.silu_backward.default" if op == "aten.empty_like.default" and dtype != "int64" else op, dtype.replace("uint64", "int64")
 
 
