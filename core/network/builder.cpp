@@ -8,7 +8,7 @@ using autograd::Role;
 
 Tensor Builder::parameter(const Dims &sizes, const char *op) const
 {
-    Tensor t = m_tape.empty(sizes, m_weights, op);
+    Tensor t = m_tape.empty(sizes, m_weights, fromHost() ? "aten.empty.memory_format" : op);
     m_tape.setRole(t, Role::Parameter);
     return t;
 }

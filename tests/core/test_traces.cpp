@@ -51,7 +51,7 @@ struct PackedTrace {
 std::vector<PackedTrace> readTraces()
 {
     std::vector<PackedTrace> traces;
-    for (const char *file : {"traces.jsonl", "families.jsonl"}) {
+    for (const char *file : {"traces.jsonl", "families.jsonl", "methods.jsonl"}) {
         std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
         std::shared_ptr<const Json> texts;
         for (std::string line; std::getline(in, line);) {
@@ -86,6 +86,13 @@ std::vector<Birth> expectedBirths(const Json &trace, const Json &texts)
     return births;
 }
 
+/// Of "outer > inner", an operator that a library's own code runs inside another, the inner one.
+std::string innermost(std::string_view op)
+{
+    const std::size_t arrow = op.rfind(" > ");
+    return std::string(arrow == std::string_view::npos ? op : op.substr(arrow + 3));
+}
+
 Birth describe(const StepRecord &record, StorageId id, bool adapted)
 {
     const StorageRecord &storage = record.trace().storages[id];
@@ -93,7 +100,7 @@ Birth describe(const StepRecord &record, StorageId id, bool adapted)
     if (storage.layer >= 0)
         module += fmt::format("model.layers.{}{}", storage.layer, *storage.module ? "." : "");
     module += storage.module;
-    return {record.bytes(id).value, 0, {}, module, storage.op, toString(storage.shape), std::string(name(storage.dtype))};
+    return {record.bytes(id).value, 0, {}, module, innermost(storage.op), toString(storage.shape), std::string(name(storage.dtype))};
 }
 
 /// Loading and two steps: the third repeats the second.

@@ -15,8 +15,11 @@ BLOCK = 512
 
 def normalised(op, dtype):
     """The tracer sees the storage of SiLU's backward born in an empty_like, and the random state of attention unsigned; of an
-    operator whose output it makes itself it names both."""
+    operator whose output it makes itself it names both. Of an operator that a library's own code runs inside another
+    ("outer > inner") the inner one is kept."""
     op = op.replace("aten._grouped_mm.default > aten.empty_strided.default", "aten._grouped_mm.default")
+    if " > " in op:
+        return op.rsplit(" > ", 1)[1], dtype
     return "aten.silu_backward.default" if op == "aten.empty_like.default" and dtype != "int64" else op, dtype.replace("uint64", "int64")
 
 
