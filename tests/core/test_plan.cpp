@@ -126,7 +126,7 @@ private slots:
         QVERIFY(plan->model.preset.empty() && plan->model.configPath.empty());
         QCOMPARE(writePlan(*plan, PlanStyle::Short, false), text);
         // A plan may name a model that this version does not execute; the estimate refuses it, with the reason.
-        QVERIFY(readPlan(R"({"headroom_plan":1,"model":{"config":{"model_type":"gpt2","n_embd":768}}})").ok());
+        QVERIFY(readPlan(R"({"headroom_plan":1,"model":{"config":{"model_type":"mamba","d_model":768}}})").ok());
     }
 
     void wholeNumbersAreWrittenEitherWay()
