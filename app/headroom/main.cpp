@@ -11,6 +11,7 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QFileInfo>
 #include <QHashSeed>
 
 #include <cstdio>
@@ -47,6 +48,11 @@ bool hasDisplay()
 
 int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
 {
+    const QFileInfo plansPlace(planFile);
+    if (plansPlace.exists() && plansPlace.canonicalFilePath() == QFileInfo(target).canonicalFilePath()) {
+        complain(QStringLiteral("%1: is the plan itself (choose another name for what is exported)").arg(target));
+        return badInput;
+    }
     const auto opened = openPlanOrConfig(planFile);
     if (!opened) {
         complain(issueText(opened.issue()));

@@ -9,6 +9,10 @@
 #include <QProcess>
 #include <QTest>
 
+#ifdef Q_OS_UNIX
+#include <sys/stat.h>
+#endif
+
 using namespace headroom;
 using test::Folder;
 
@@ -60,6 +64,8 @@ private slots:
     void badInputEndsWithTwo_data();
     void badInputEndsWithTwo();
     void whatCannotBeWrittenEndsWithOne();
+    void neverWritesOverThePlan();
+    void devicesAndPipesAreLeftAlone();
     void aWindowNeedsADisplay();
 };
 
@@ -139,6 +145,38 @@ void TestProgram::whatCannotBeWrittenEndsWithOne()
     const Ended ended = run({"--export", folder.path("no such folder/report.pdf"), file});
     QCOMPARE(ended.status, 1);
     QVERIFY2(ended.errors.contains("report.pdf"), qPrintable(ended.errors));
+}
+
+void TestProgram::neverWritesOverThePlan()
+{
+    const Folder folder;
+    const QString file = folder.write("plan.pdf", plan());
+    QVERIFY(QFile::link(file, folder.path("link.pdf")));
+    for (const QString &target : {file, folder.path("link.pdf")}) {
+        const Ended ended = run({"--export", target, file});
+        QCOMPARE(ended.status, 2);
+        QVERIFY2(ended.errors.contains("is the plan itself"), qPrintable(ended.errors));
+        QCOMPARE(contentOf(file), plan());
+    }
+}
+
+void TestProgram::devicesAndPipesAreLeftAlone()
+{
+#ifdef Q_OS_UNIX
+    const Folder folder;
+    const QString file = folder.write("plan.headroom.json", plan()), pipe = folder.path("pipe");
+    QCOMPARE(::mkfifo(qPrintable(pipe), 0600), 0);
+    QVERIFY(QFile::link(pipe, folder.path("report.pdf")));
+    const Ended written = run({"--export", folder.path("report.pdf"), file});
+    QCOMPARE(written.status, 1);
+    QVERIFY2(written.errors.contains("report.pdf") && written.errors.contains("is a pipe or a device"), qPrintable(written.errors));
+    QVERIFY(QFileInfo::exists(pipe) && !QFileInfo(pipe).isFile());
+    const Ended read = run({"--export", folder.path("chart.png"), pipe});
+    QCOMPARE(read.status, 2);
+    QVERIFY2(read.errors.contains("is a pipe or a device"), qPrintable(read.errors));
+#else
+    QSKIP("needs a system with named pipes");
+#endif
 }
 
 void TestProgram::aWindowNeedsADisplay()

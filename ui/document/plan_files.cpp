@@ -42,6 +42,9 @@ Result<OpenedFile> openPlanOrConfig(const QString &file)
     const QFileInfo info(file);
     if (info.isDir())
         return issueFor(file, PlanFiles::tr("is a folder"), PlanFiles::tr("choose a *.headroom.json file or a config.json"));
+    // Opening a pipe would wait for someone to write into it.
+    if (info.exists() && !info.isFile())
+        return issueFor(file, PlanFiles::tr("is a pipe or a device"), PlanFiles::tr("choose a *.headroom.json file or a config.json"));
     QFile source(file);
     if (!source.open(QIODevice::ReadOnly))
         return issueFor(file, PlanFiles::tr("cannot be read: %1").arg(source.errorString()),
@@ -49,7 +52,7 @@ Result<OpenedFile> openPlanOrConfig(const QString &file)
     if (source.size() > maximumFileBytes)
         return issueFor(file, PlanFiles::tr("is too large for a plan (%1 MiB)").arg(source.size() >> 20),
                         PlanFiles::tr("a plan has at most 16 MiB"));
-    // A pipe or a device has no size beforehand: never more is read than a plan may have.
+    // The file may grow while it is read: never more is read than a plan may have.
     const QByteArray content = source.read(maximumFileBytes + 1);
     if (content.size() > maximumFileBytes)
         return issueFor(file, PlanFiles::tr("is too large for a plan"), PlanFiles::tr("a plan has at most 16 MiB"));
@@ -80,6 +83,10 @@ Result<OpenedFile> openPlanOrConfig(const QString &file)
 
 std::optional<Issue> writeFile(const QString &file, const QByteArray &content)
 {
+    // QSaveFile would put a file in the place of a device, also through a link.
+    if (const QFileInfo info(file); info.exists() && !info.isFile())
+        return issueFor(file, info.isDir() ? PlanFiles::tr("is a folder") : PlanFiles::tr("is a pipe or a device"),
+                        PlanFiles::tr("choose the name of a file"));
     QSaveFile target(file);
     if (target.open(QIODevice::WriteOnly) && target.write(content) == content.size() && target.commit())
         return std::nullopt;

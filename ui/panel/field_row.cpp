@@ -17,7 +17,7 @@ namespace headroom {
 namespace {
 
 /// Width of the boxes at the right, in characters of the form's font: all rows line up.
-constexpr int boxCharacters = 19;
+constexpr int boxCharacters = 22;
 
 } // namespace
 
