@@ -20,43 +20,7 @@ struct GlmAttention : LlamaAttention {
     }
 };
 
-class GlmDecoderLayer : public Block
-{
-public:
-    GlmDecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : m_attention(builder, c, attention)
-        , m_mlp(builder, c)
-        , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize))
-        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize))
-    {}
-
-    Tensor forward(const Tensor &input, const LayerContext &context) const override
-    {
-        Tensor residual = input;
-        Tensor hidden = m_inputNorm.forward(input);
-        Tensor weights;
-        hidden = m_attention.forward(std::move(hidden), context, weights);
-        hidden = add(residual, hidden);
-
-        residual = hidden;
-        hidden = m_postAttentionNorm.forward(hidden);
-        hidden = m_mlp.forward(hidden);
-        return add(residual, hidden);
-    }
-
-    void visit(ModuleVisitor &visitor) override
-    {
-        m_attention.visit(visitor);
-        m_mlp.visit(visitor);
-        visitor.norm(m_inputNorm);
-        visitor.norm(m_postAttentionNorm);
-    }
-
-protected:
-    GlmAttention m_attention;
-    Phi3Mlp m_mlp;
-    RmsNorm m_inputNorm, m_postAttentionNorm;
-};
+using GlmDecoderLayer = PreNormLayer<GlmAttention, Phi3Mlp>;
 
 class Glm4DecoderLayer : public GlmDecoderLayer
 {

@@ -16,19 +16,8 @@ class GraniteDecoderLayer : public LlamaDecoderLayer
 public:
     using LlamaDecoderLayer::LlamaDecoderLayer;
 
-    Tensor forward(const Tensor &input, const LayerContext &context) const override
-    {
-        Tensor residual = input;
-        Tensor hidden = m_inputNorm.forward(input);
-        Tensor weights;
-        hidden = m_attention.forward(std::move(hidden), context, weights);
-        hidden = add(residual, mulNumber(hidden)); // * residual_multiplier
-
-        residual = hidden;
-        hidden = m_postAttentionNorm.forward(hidden);
-        hidden = m_mlp.forward(hidden);
-        return add(residual, mulNumber(hidden));
-    }
+protected:
+    Tensor branch(const Tensor &output) const override { return mulNumber(output); } // * residual_multiplier
 };
 
 class GraniteModel : public DecoderModel

@@ -142,35 +142,6 @@ void LlamaMlp::visit(ModuleVisitor &visitor)
         visitor.linear(*linear);
 }
 
-LlamaDecoderLayer::LlamaDecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, RmsNormKind norms)
-    : m_attention(builder, c, attention)
-    , m_mlp(builder, c)
-    , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize, norms))
-    , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize, norms))
-{}
-
-Tensor LlamaDecoderLayer::forward(const Tensor &input, const LayerContext &context) const
-{
-    Tensor residual = input;
-    Tensor hidden = m_inputNorm.forward(input);
-    Tensor weights; // `hidden_states, _ = self.self_attn(...)`: the underscore keeps them to the layer's end
-    hidden = m_attention.forward(std::move(hidden), context, weights);
-    hidden = add(residual, hidden);
-
-    residual = hidden;
-    hidden = m_postAttentionNorm.forward(hidden);
-    hidden = m_mlp.forward(hidden);
-    return add(residual, hidden);
-}
-
-void LlamaDecoderLayer::visit(ModuleVisitor &visitor)
-{
-    m_attention.visit(visitor);
-    m_mlp.visit(visitor);
-    visitor.norm(m_inputNorm);
-    visitor.norm(m_postAttentionNorm);
-}
-
 namespace {
 
 class LlamaModel : public DecoderModel

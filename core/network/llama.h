@@ -4,7 +4,7 @@
 // The parts of Llama that other families take over, as transformers' modular_*.py do.
 #pragma once
 
-#include "core/network/decoder_model.h"
+#include "core/network/pre_norm_layer.h"
 
 #include <optional>
 
@@ -61,21 +61,7 @@ private:
     Tensor project(const Tensor &x) const;
 };
 
-/// LlamaDecoderLayer.
-class LlamaDecoderLayer : public Block
-{
-public:
-    LlamaDecoderLayer(const Builder &builder, const ModelConfig &config, AttentionKind attention, RmsNormKind norms = RmsNormKind::Llama);
-    Tensor forward(const Tensor &input, const LayerContext &context) const override;
-    void visit(ModuleVisitor &visitor) override;
-
-    LlamaAttention &attention() { return m_attention; }
-
-protected:
-    LlamaAttention m_attention;
-    LlamaMlp m_mlp;
-    RmsNorm m_inputNorm, m_postAttentionNorm;
-};
+using LlamaDecoderLayer = PreNormLayer<LlamaAttention, LlamaMlp>;
 
 /// What attention modules share: `projection(hidden).view(b, s, heads, head_dim).transpose(1, 2)`.
 Tensor projectHeads(const Linear &projection, const Tensor &hidden, std::int64_t heads, std::int64_t headDim);

@@ -82,45 +82,11 @@ private:
     Linear m_sharedGate;
 };
 
-/// MixtralDecoderLayer: Llama's, with experts for an MLP.
-template<typename Attention, typename Mlp>
-class MoeDecoderLayer : public Block
-{
-public:
-    template<typename... AttentionOptions>
-    MoeDecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, AttentionOptions... options)
-        : m_attention(builder, c, attention, options...)
-        , m_mlp(builder, c)
-        , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize))
-        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize))
+/// OlmoeAttention: OLMo 2's, its norms and its rotation written as Llama's.
+struct OlmoeAttention : Olmo2Attention {
+    OlmoeAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
+        : Olmo2Attention(builder, c, attention, RmsNormKind::Llama, Rotation::Halves)
     {}
-
-    Tensor forward(const Tensor &input, const LayerContext &context) const override
-    {
-        Tensor residual = input;
-        Tensor hidden = m_inputNorm.forward(input);
-        Tensor weights;
-        hidden = m_attention.forward(std::move(hidden), context, weights);
-        hidden = add(residual, hidden);
-
-        residual = hidden;
-        hidden = m_postAttentionNorm.forward(hidden);
-        hidden = m_mlp.forward(hidden);
-        return add(residual, hidden);
-    }
-
-    void visit(ModuleVisitor &visitor) override
-    {
-        m_attention.visit(visitor);
-        m_mlp.visit(visitor);
-        visitor.norm(m_inputNorm);
-        visitor.norm(m_postAttentionNorm);
-    }
-
-private:
-    Attention m_attention;
-    Mlp m_mlp;
-    RmsNorm m_inputNorm, m_postAttentionNorm;
 };
 
 class MixtralModel : public DecoderModel
@@ -133,7 +99,7 @@ protected:
     {
         if (!m_config.denseLayers.empty() && m_config.denseLayers[static_cast<std::size_t>(index)])
             return std::make_unique<LlamaDecoderLayer>(builder, m_config, m_attention);
-        return std::make_unique<MoeDecoderLayer<LlamaAttention, SparseMoeBlock>>(builder, m_config, m_attention);
+        return std::make_unique<PreNormLayer<LlamaAttention, SparseMoeBlock>>(builder, m_config, m_attention);
     }
     Masks masks() const override { return {!anySliding(), anySliding()}; }
 };
@@ -156,8 +122,7 @@ public:
 protected:
     std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
     {
-        return std::make_unique<MoeDecoderLayer<Olmo2Attention, SparseMoeBlock>>(builder, m_config, m_attention, RmsNormKind::Llama,
-                                                                                 Rotation::Halves);
+        return std::make_unique<PreNormLayer<OlmoeAttention, SparseMoeBlock>>(builder, m_config, m_attention);
     }
 };
 

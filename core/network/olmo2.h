@@ -8,7 +8,7 @@
 
 namespace headroom::network {
 
-/// Olmo2Attention, OlmoeAttention: norms over all heads' width at once.
+/// Olmo2Attention: norms over all heads' width at once.
 struct Olmo2Attention {
     Linear q, k, v, o;
     RmsNorm qNorm, kNorm;

@@ -88,43 +88,18 @@ struct Phi3Attention {
     }
 };
 
-class Phi3DecoderLayer : public Block
+class Phi3DecoderLayer : public PreNormLayer<Phi3Attention, Phi3Mlp>
 {
 public:
     Phi3DecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : m_attention(builder, c, attention)
-        , m_mlp(builder, c)
-        , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize))
-        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize))
+        : PreNormLayer(builder, c, attention)
         , m_dropout(c.residualDropout)
     {}
 
-    Tensor forward(const Tensor &input, const LayerContext &context) const override
-    {
-        Tensor residual = input;
-        Tensor hidden = m_inputNorm.forward(input);
-        Tensor weights;
-        hidden = m_attention.forward(std::move(hidden), context, weights);
-        hidden = add(residual, dropout(hidden, m_dropout));
-
-        residual = hidden;
-        hidden = m_postAttentionNorm.forward(hidden);
-        hidden = m_mlp.forward(hidden);
-        return add(residual, dropout(hidden, m_dropout));
-    }
-
-    void visit(ModuleVisitor &visitor) override
-    {
-        m_attention.visit(visitor);
-        m_mlp.visit(visitor);
-        visitor.norm(m_inputNorm);
-        visitor.norm(m_postAttentionNorm);
-    }
+protected:
+    Tensor branch(const Tensor &output) const override { return dropout(output, m_dropout); } // resid_attn_dropout, resid_mlp_dropout
 
 private:
-    Phi3Attention m_attention;
-    Phi3Mlp m_mlp;
-    RmsNorm m_inputNorm, m_postAttentionNorm;
     double m_dropout;
 };
 

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/network/decoder_model.h"
+
+namespace headroom::network {
+
+/// LlamaDecoderLayer (transformers 5.24, models/llama/modeling_llama.py), and the layers written like it with another
+/// attention or MLP: a norm before each, and its output added to what went in.
+template<typename Attention, typename Mlp>
+class PreNormLayer : public Block
+{
+public:
+    PreNormLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, RmsNormKind norms = RmsNormKind::Llama)
+        : m_attention(builder, c, attention)
+        , m_mlp(builder, c)
+        , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize, norms))
+        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize, norms))
+    {}
+
+    Tensor forward(const Tensor &input, const LayerContext &context) const override
+    {
+        Tensor residual = input;
+        Tensor hidden = m_inputNorm.forward(input);
+        Tensor weights; // `hidden_states, _ = self.self_attn(...)`: the underscore keeps them to the layer's end
+        hidden = m_attention.forward(std::move(hidden), context, weights);
+        hidden = autograd::add(residual, branch(hidden));
+
+        residual = hidden;
+        hidden = m_postAttentionNorm.forward(hidden);
+        hidden = m_mlp.forward(hidden);
+        return autograd::add(residual, branch(hidden));
+    }
+
+    void visit(ModuleVisitor &visitor) override
+    {
+        m_attention.visit(visitor);
+        m_mlp.visit(visitor);
+        visitor.norm(m_inputNorm);
+        visitor.norm(m_postAttentionNorm);
+    }
+
+    Attention &attention() { return m_attention; }
+
+protected:
+    /// What is added to the residual, of the output of attention or MLP.
+    virtual Tensor branch(const Tensor &output) const { return output; }
+
+    Attention m_attention;
+    Mlp m_mlp;
+    RmsNorm m_inputNorm, m_postAttentionNorm;
+};
+
+} // namespace headroom::network
