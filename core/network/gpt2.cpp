@@ -4,6 +4,7 @@
 // GPT-2 and GPT-BigCode (transformers 5.24, models/gpt2/modeling_gpt2.py, models/gpt_bigcode/modeling_gpt_bigcode.py):
 // learned positions, LayerNorms, dropout everywhere; GPT-2's projections are Conv1D, GPT-BigCode shares one key and value.
 #include "core/network/families.h"
+#include "core/network/two_linear_mlp.h"
 
 namespace headroom::network {
 
@@ -106,41 +107,12 @@ struct Gpt2Attention {
     }
 };
 
-/// GPT2MLP.
-struct Gpt2Mlp {
-    Linear in, out;
-    Activation activation;
-    double residualDropout;
-
+struct Gpt2Mlp : TwoLinearMlp {
     Gpt2Mlp(const Builder &builder, const ModelConfig &c)
-        : in(project(builder, c, mlpIn, c.hiddenSize, c.intermediateSize))
-        , out(project(builder, c, mlpOut, c.intermediateSize, c.hiddenSize))
-        , activation(activationOf(c.hiddenActivation).value_or(Activation::Gelu))
-        , residualDropout(c.residualDropout)
+        : TwoLinearMlp{project(builder, c, mlpIn, c.hiddenSize, c.intermediateSize),
+                       project(builder, c, mlpOut, c.intermediateSize, c.hiddenSize), "mlp.act",
+                       activationOf(c.hiddenActivation).value_or(Activation::Gelu), c.residualDropout}
     {}
-
-    Tensor forward(const Tensor &x) const
-    {
-        if (halted(x))
-            return {};
-        Tape &tape = *x->tape;
-        Tape::Scope scope(tape, "mlp");
-        Tensor hidden = in.forward(x);
-        if (halted(hidden))
-            return {};
-        {
-            Tape::Scope inActivation(tape, "mlp.act");
-            hidden = activate(activation, hidden);
-        }
-        hidden = out.forward(hidden);
-        return dropout(hidden, residualDropout);
-    }
-
-    void visit(ModuleVisitor &visitor)
-    {
-        visitor.linear(in);
-        visitor.linear(out);
-    }
 };
 
 class Gpt2Block : public Block

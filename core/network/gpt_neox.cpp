@@ -5,6 +5,7 @@
 // attention and MLP side by side.
 #include "core/network/families.h"
 #include "core/network/llama.h"
+#include "core/network/two_linear_mlp.h"
 
 namespace headroom::network {
 
@@ -50,37 +51,12 @@ struct GptNeoXAttention {
     }
 };
 
-struct GptNeoXMlp {
-    Linear in, out;
-    Activation activation;
-
+struct GptNeoXMlp : TwoLinearMlp {
     GptNeoXMlp(const Builder &builder, const ModelConfig &c)
-        : in(builder.linear(mlpIn, c.hiddenSize, c.intermediateSize, true))
-        , out(builder.linear(mlpOut, c.intermediateSize, c.hiddenSize, true))
-        , activation(activationOf(c.hiddenActivation).value_or(Activation::Gelu))
+        : TwoLinearMlp{builder.linear(mlpIn, c.hiddenSize, c.intermediateSize, true),
+                       builder.linear(mlpOut, c.intermediateSize, c.hiddenSize, true), "mlp.act",
+                       activationOf(c.hiddenActivation).value_or(Activation::Gelu)}
     {}
-
-    Tensor forward(const Tensor &x) const
-    {
-        if (halted(x))
-            return {};
-        Tape &tape = *x->tape;
-        Tape::Scope scope(tape, "mlp");
-        Tensor hidden = in.forward(x);
-        if (halted(hidden))
-            return {};
-        {
-            Tape::Scope inActivation(tape, "mlp.act");
-            hidden = activate(activation, hidden);
-        }
-        return out.forward(hidden);
-    }
-
-    void visit(ModuleVisitor &visitor)
-    {
-        visitor.linear(in);
-        visitor.linear(out);
-    }
 };
 
 class GptNeoXLayer : public Block

@@ -4,6 +4,7 @@
 // Phi-1 and Phi-2 (transformers 5.24, models/phi/modeling_phi.py): one LayerNorm for attention and MLP side by side.
 #include "core/network/families.h"
 #include "core/network/llama.h"
+#include "core/network/two_linear_mlp.h"
 
 namespace headroom::network {
 
@@ -61,37 +62,12 @@ struct PhiAttention {
     }
 };
 
-struct PhiMlp {
-    Linear in, out;
-    Activation activation;
-
+struct PhiMlp : TwoLinearMlp {
     PhiMlp(const Builder &builder, const ModelConfig &c)
-        : in(builder.linear(mlpIn, c.hiddenSize, c.intermediateSize, true))
-        , out(builder.linear(mlpOut, c.intermediateSize, c.hiddenSize, true))
-        , activation(activationOf(c.hiddenActivation).value_or(Activation::GeluPython))
+        : TwoLinearMlp{builder.linear(mlpIn, c.hiddenSize, c.intermediateSize, true),
+                       builder.linear(mlpOut, c.intermediateSize, c.hiddenSize, true), "mlp.activation_fn",
+                       activationOf(c.hiddenActivation).value_or(Activation::GeluPython)}
     {}
-
-    Tensor forward(const Tensor &x) const
-    {
-        if (halted(x))
-            return {};
-        Tape &tape = *x->tape;
-        Tape::Scope scope(tape, "mlp");
-        Tensor hidden = in.forward(x);
-        if (halted(hidden))
-            return {};
-        {
-            Tape::Scope inActivation(tape, "mlp.activation_fn");
-            hidden = activate(activation, hidden);
-        }
-        return out.forward(hidden);
-    }
-
-    void visit(ModuleVisitor &visitor)
-    {
-        visitor.linear(in);
-        visitor.linear(out);
-    }
 };
 
 class PhiDecoderLayer : public Block

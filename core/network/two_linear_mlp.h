@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/network/modules.h"
+#include "core/network/visitor.h"
+
+namespace headroom::network {
+
+/// GPT2MLP, GPTBigCodeMLP, GPTNeoXMLP, PhiMLP (transformers 5.24, models/gpt2/modeling_gpt2.py ...): dropout(out(act(in(x)))).
+struct TwoLinearMlp {
+    Linear in, out;
+    const char *activationName; ///< "mlp.act"
+    Activation activation;
+    double dropout = 0.0; ///< of the output; GPT-2 and GPT-BigCode
+
+    Tensor forward(const Tensor &x) const;
+    void visit(ModuleVisitor &visitor);
+};
+
+} // namespace headroom::network
