@@ -58,7 +58,8 @@ void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &si
     key = std::move(rotatedKey);
 }
 
-void rotateFirstLate(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+template<typename RotateHalf>
+void rotateFirstLate(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin, RotateHalf &&rotateHalf)
 {
     const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
     const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
@@ -74,17 +75,10 @@ void rotateFirstLate(Tensor &query, Tensor &key, const Tensor &cos, const Tensor
 void rotateFirstPairs(Tensor &query, Tensor &key, const Tensor &halfCos, const Tensor &halfSin)
 {
     // cos[..., : cos.shape[-1] // 2].repeat_interleave(2, dim=-1)
-    const std::int64_t turned = halfCos.size(-1), kept = query.size(-1) - turned;
-    const Tensor cos = repeatInterleaveLast(sliceLast(halfCos, 0, turned / 2), 2);
-    const Tensor sin = repeatInterleaveLast(sliceLast(halfSin, 0, turned / 2), 2);
-    const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
-    const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
-    Tensor rotatedQuery = rotate(queryTurned, cos, sin, rotatePairs);
-    Tensor rotatedKey = rotate(keyTurned, cos, sin, rotatePairs);
-    rotatedQuery = catLast(rotatedQuery, queryKept);
-    rotatedKey = catLast(rotatedKey, keyKept);
-    query = std::move(rotatedQuery);
-    key = std::move(rotatedKey);
+    const std::int64_t half = halfCos.size(-1) / 2;
+    const Tensor cos = repeatInterleaveLast(sliceLast(halfCos, 0, half), 2);
+    const Tensor sin = repeatInterleaveLast(sliceLast(halfSin, 0, half), 2);
+    rotateFirstLate(query, key, cos, sin, rotatePairs);
 }
 
 } // namespace
@@ -97,7 +91,7 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
     if (rotation == Rotation::FirstDimHalves)
         return rotateFirst(query, key, headsCos, headsSin);
     if (rotation == Rotation::FirstDimLate)
-        return rotateFirstLate(query, key, headsCos, headsSin);
+        return rotateFirstLate(query, key, headsCos, headsSin, rotateHalf);
     if (rotation == Rotation::FirstDimPairs)
         return rotateFirstPairs(query, key, headsCos, headsSin);
     Tensor rotatedQuery = rotate(query, headsCos, headsSin, rotateHalf);
