@@ -111,6 +111,13 @@ void moveToDevice(Tape &tape, network::CausalLm &model, const std::function<void
 
 Tensor flat(Tape &tape, std::int64_t elements, DType dtype, const char *op) { return tape.empty({elements}, dtype, op); }
 
+Tensor engineBuffer(Tape &tape, std::int64_t elements, DType dtype, const char *op)
+{
+    Tensor buffer = flat(tape, elements, dtype, op);
+    tape.setRole(buffer, Role::EngineBuffer);
+    return buffer;
+}
+
 Tensor masterOf(Tape &tape, const Tensor &parameters)
 {
     const Tensor copy = tape.empty(parameters.sizes(), parameters.dtype(), "aten.clone.default");
@@ -127,6 +134,29 @@ void setGradient(const Tensor &parameter, const Tensor &gradient)
         const Tensor dropped(before);
         --before->references; // the parameter's own
     }
+}
+
+void reduceUpTo(Tape &tape, const Options &options, const std::vector<std::int64_t> &pieces, std::int64_t limit)
+{
+    std::size_t count = 0;
+    std::int64_t total = 0;
+    const auto reduce = [&] {
+        Tensor together, converted;
+        if (count > 1)
+            together = engineBuffer(tape, total, options.parameters, reductionName);
+        if (options.communication != options.parameters)
+            converted = engineBuffer(tape, total, options.communication, "aten._to_copy.default");
+        count = 0;
+        total = 0;
+    };
+    for (std::int64_t piece : pieces) {
+        ++count;
+        total = checkedAdd(total, piece);
+        if (total > limit)
+            reduce();
+    }
+    if (count > 0)
+        reduce();
 }
 
 Tensor isFinite(Tape &tape, std::int64_t elements)
@@ -194,6 +224,14 @@ Tensor sumOfSquares(Tape &tape, const std::vector<std::int64_t> &elements, std::
 }
 
 void checkNorm(Tape &tape) { anyInvalid(tape, 1); }
+
+Tensor replaceGlobalNorm(Tape &tape, Tensor &globalNorm, DType dtype)
+{
+    checkNorm(tape);
+    Tensor divided = tape.empty({}, dtype, "aten.div.Tensor");
+    tape.setRole(divided, Role::EngineBuffer);
+    return std::exchange(globalNorm, std::move(divided));
+}
 
 void clipScale(Tape &tape)
 {

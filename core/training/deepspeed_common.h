@@ -52,12 +52,19 @@ void moveToDevice(Tape &tape, network::CausalLm &model, const std::function<void
 
 /// A tensor of one dimension.
 Tensor flat(Tape &tape, std::int64_t elements, DType dtype, const char *op);
+/// One that is counted with the engine's buffers.
+Tensor engineBuffer(Tape &tape, std::int64_t elements, DType dtype, const char *op);
 
 /// The Adam step's parameter: fp32, updated instead of the 16-bit parameters.
 Tensor masterOf(Tape &tape, const Tensor &parameters);
 
 /// parameter.grad = gradient; an undefined one drops it.
 void setGradient(const Tensor &parameter, const Tensor &gradient);
+
+/// Gradients of so many elements each are reduced together as soon as they are more than `limit`, and what is left at the
+/// end (buffered_allreduce_fallback(), allreduce_and_scatter()): copied into one buffer if they are several, and cast if
+/// they travel in another dtype than the parameters'.
+void reduceUpTo(Tape &tape, const Options &options, const std::vector<std::int64_t> &pieces, std::int64_t limit);
 
 /// torch.isfinite(x) on a tensor of `elements`: four results, of which the last lives on.
 Tensor isFinite(Tape &tape, std::int64_t elements);
@@ -69,6 +76,9 @@ Tensor combineNorms(Tape &tape, std::int64_t groups);
 Tensor sumOfSquares(Tape &tape, const std::vector<std::int64_t> &elements, std::vector<Tensor> &norms);
 /// is_invalid_grad_norm(norm)
 void checkNorm(Tape &tape);
+/// Checks the norm and divides it by the loss scale. Gives back the last step's, which the engine holds until this one is
+/// done.
+[[nodiscard]] Tensor replaceGlobalNorm(Tape &tape, Tensor &globalNorm, DType dtype);
 /// 1. / combined_scale and what leads to it: the gradient is scaled in place.
 void clipScale(Tape &tape);
 

@@ -71,29 +71,11 @@ void ZeroStage0::backward(const Tensor &loss, bool last)
 void ZeroStage0::reduceGradients()
 {
     Tape::Scope scope(m_tape, moduleName);
-    const auto reduce = [this](std::size_t count, std::int64_t total) {
-        Tensor together, converted;
-        if (count > 1)
-            together = flat(m_tape, total, m_options.parameters, reductionName);
-        if (m_options.communication != m_options.parameters)
-            converted = flat(m_tape, total, m_options.communication, "aten._to_copy.default");
-        for (const Tensor &t : {together, converted})
-            if (t)
-                m_tape.setRole(t, Role::EngineBuffer);
-    };
-    std::size_t count = 0;
-    std::int64_t total = 0;
-    for (const Tensor &parameter : m_trainable) {
-        ++count;
-        total = checkedAdd(total, parameter.sizes().elements());
-        if (total > allreduceElements) {
-            reduce(count, total);
-            count = 0;
-            total = 0;
-        }
-    }
-    if (count > 0)
-        reduce(count, total);
+    std::vector<std::int64_t> pieces;
+    pieces.reserve(m_trainable.size());
+    for (const Tensor &parameter : m_trainable)
+        pieces.push_back(parameter.sizes().elements());
+    reduceUpTo(m_tape, m_options, pieces, allreduceElements);
 }
 
 /// get_weight_norm(), then the gradients in fp32

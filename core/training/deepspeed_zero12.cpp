@@ -113,10 +113,8 @@ void ZeroStage12::gradientReady(const Tensor &parameter)
     Tape::Scope scope(m_tape, moduleName);
     if (m_buffers.empty()) { // setup_buckets()
         m_current = 0;
-        for (int i = 0; i < (m_options.overlap ? 2 : 1); ++i) {
-            m_buffers.push_back(flat(m_tape, m_options.reduceBucket, m_options.parameters, bucketName));
-            m_tape.setRole(m_buffers.back(), Role::EngineBuffer);
-        }
+        for (int i = 0; i < (m_options.overlap ? 2 : 1); ++i)
+            m_buffers.push_back(engineBuffer(m_tape, m_options.reduceBucket, m_options.parameters, bucketName));
     }
     if (m_partitionGradients || (m_options.overlap && m_last))
         addToBucket(parameter, found->second);
@@ -169,29 +167,7 @@ void ZeroStage12::average()
                 pieces.push_back(slice.elements);
             owner = slice.rank;
         }
-    const auto reduce = [this](std::size_t count, std::int64_t total) { // allreduce_bucket()
-        Tensor together, converted;
-        if (count > 1)
-            together = flat(m_tape, total, m_options.parameters, reductionName);
-        if (m_options.communication != m_options.parameters)
-            converted = flat(m_tape, total, m_options.communication, "aten._to_copy.default");
-        for (const Tensor &t : {together, converted})
-            if (t)
-                m_tape.setRole(t, Role::EngineBuffer);
-    };
-    std::size_t count = 0;
-    std::int64_t total = 0;
-    for (std::int64_t piece : pieces) {
-        ++count;
-        total += piece;
-        if (total > m_options.reduceBucket) {
-            reduce(count, total);
-            count = 0;
-            total = 0;
-        }
-    }
-    if (count > 0)
-        reduce(count, total);
+    reduceUpTo(m_tape, m_options, pieces, m_options.reduceBucket);
 }
 
 /// copy_grads_in_partition()
@@ -313,10 +289,7 @@ void ZeroStage12::step()
             norms.push_back(gradientNorm(group));
         norm = combineNorms(m_tape, static_cast<std::int64_t>(norms.size()));
     }
-    checkNorm(m_tape);
-    const Tensor before = m_globalNorm; // the engine holds the last step's until this one is done
-    m_globalNorm = m_tape.empty({}, DType::Float32, "aten.div.Tensor");
-    m_tape.setRole(m_globalNorm, Role::EngineBuffer);
+    const Tensor before = replaceGlobalNorm(m_tape, m_globalNorm, DType::Float32);
     for (Group &group : m_groups)
         stepGroup(group);
 }

@@ -36,11 +36,9 @@ void ZeroStage3::load(network::CausalLm &model)
     // whole first goes to the device whole.
     moveToDevice(m_tape, model, [this](const Tensor &parameter) { shard(parameter); });
     Tape::Scope scope(m_tape, moduleName);
-    m_overflowFlag = flat(m_tape, 1, DType::Bool, "aten.zeros.default");
-    m_tape.setRole(m_overflowFlag, Role::EngineBuffer);
+    m_overflowFlag = engineBuffer(m_tape, 1, DType::Bool, "aten.zeros.default");
     makeSubGroups(model.trainable());
-    m_bucket = flat(m_tape, m_options.reduceBucket, m_options.communication, bucketName);
-    m_tape.setRole(m_bucket, Role::EngineBuffer);
+    m_bucket = engineBuffer(m_tape, m_options.reduceBucket, m_options.communication, bucketName);
     m_gradients = flat(m_tape, m_flat.size(0), m_options.parameters, "aten.zeros.default");
     m_tape.setRole(m_gradients, Role::Gradient);
     for (const SubGroup &group : m_groups) // each is gathered to register its hook
@@ -151,9 +149,7 @@ void ZeroStage3::reduceBucket()
     std::sort(m_inBucket.begin(), m_inBucket.end());
     {
         const auto buffer = [this](std::int64_t elements, DType dtype, const char *op) {
-            Tensor out = flat(m_tape, elements, dtype, op);
-            m_tape.setRole(out, Role::EngineBuffer);
-            return out;
+            return engineBuffer(m_tape, elements, dtype, op);
         };
         const bool convert = m_options.communication != m_options.parameters;
         std::vector<Tensor> converted; // what is in the bucket has its dtype
@@ -269,10 +265,7 @@ void ZeroStage3::step()
     for (const SubGroup &group : m_groups)
         norms.push_back(gradientNorm(group));
     const Tensor norm = combineNorms(m_tape, static_cast<std::int64_t>(norms.size()));
-    checkNorm(m_tape);
-    const Tensor before = m_globalNorm; // the engine holds the last step's until this one is done
-    m_globalNorm = m_tape.empty({}, DType::Float64, "aten.div.Tensor");
-    m_tape.setRole(m_globalNorm, Role::EngineBuffer);
+    const Tensor before = replaceGlobalNorm(m_tape, m_globalNorm, DType::Float64);
     for (SubGroup &group : m_groups)
         stepGroup(group);
     gatherPersistent();
