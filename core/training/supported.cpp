@@ -43,12 +43,18 @@ bool trainsHeadAlone(const Method &method)
            std::all_of(method.modulesToSave.begin(), method.modulesToSave.end(), isHead);
 }
 
+/// The types that ZeRO 3 and the losses besides logits are executed for.
+bool isPlainLlama(const ModelConfig &model)
+{
+    const std::string_view types[] = {"llama", "mistral", "qwen2", "qwen3"};
+    return std::find(std::begin(types), std::end(types), model.modelType) != std::end(types);
+}
+
 std::optional<Issue> unsupportedLoss(const TrainingPlan &plan, const ModelConfig &model)
 {
     if (plan.loss == LossKind::Logits)
         return {};
-    const std::string_view types[] = {"llama", "mistral", "qwen2", "qwen3"};
-    if (std::find(std::begin(types), std::end(types), model.modelType) == std::end(types))
+    if (!isPlainLlama(model))
         return refuse("loss", "this loss is executed for llama, mistral, qwen2 and qwen3 only yet", "set it to logits");
     if (plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master)
         return refuse("loss", "this loss is executed without a sharding engine only yet", "set it to logits");
@@ -73,9 +79,7 @@ std::optional<Issue> unsupportedLoss(const TrainingPlan &plan, const ModelConfig
 std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, const ModelConfig &model, bool sixteenBitMaster)
 {
     const bool deepSpeed = plan.parallel.engine == Engine::DeepSpeed;
-    const bool hooked =
-        model.modelType == "llama" || model.modelType == "mistral" || model.modelType == "qwen2" || model.modelType == "qwen3";
-    if (deepSpeed && plan.parallel.zeroStage == 3 && !hooked)
+    if (deepSpeed && plan.parallel.zeroStage == 3 && !isPlainLlama(model))
         return refuse("parallel.zero_stage", "ZeRO 3 is not executed yet for models of type " + model.modelType, "set it to 2 or less");
     if (deepSpeed && !sixteenBitMaster)
         return refuse("precision.recipe", "DeepSpeed is executed only in the recipes bf16-master and fp16-master yet",
