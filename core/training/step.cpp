@@ -112,10 +112,6 @@ bool repeatLastStep(Trace &trace)
     return true;
 }
 
-} // namespace
-
-namespace {
-
 /// The run as it is: every layer, `steps` steps, `micros` micro-batches each.
 /// `standsFor`: layers of the model that this one, with fewer, is executed for.
 TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::int64_t standsFor, int steps, int micros,
