@@ -130,26 +130,16 @@ void powBackward(BackwardCall &call)
 }
 constexpr Operator powOperator{"PowBackward0", powBackward};
 
-void tanhBackward(BackwardCall &call)
+/// A gradient from the result that was saved, or from the input: one kernel.
+void fromSaved(BackwardCall &call, const char *op)
 {
-    Tensor result = call.unpack(0);
-    call.give(0, compute(call.grad, result, result.dtype(), "aten.tanh_backward.default"));
+    Tensor saved = call.unpack(0);
+    call.give(0, compute(call.grad, saved, saved.dtype(), op));
 }
-constexpr Operator tanhOperator{"TanhBackward0", tanhBackward};
-
-void sigmoidBackward(BackwardCall &call)
-{
-    Tensor result = call.unpack(0);
-    call.give(0, compute(call.grad, result, result.dtype(), "aten.sigmoid_backward.default"));
-}
-constexpr Operator sigmoidOperator{"SigmoidBackward0", sigmoidBackward};
-
-void reluBackward(BackwardCall &call)
-{
-    Tensor result = call.unpack(0);
-    call.give(0, compute(call.grad, result, result.dtype(), "aten.threshold_backward.default"));
-}
-constexpr Operator reluOperator{"ReluBackward0", reluBackward};
+constexpr Operator tanhOperator{"TanhBackward0", [](BackwardCall &call) { fromSaved(call, "aten.tanh_backward.default"); }};
+constexpr Operator sigmoidOperator{"SigmoidBackward0", [](BackwardCall &call) { fromSaved(call, "aten.sigmoid_backward.default"); }};
+constexpr Operator reluOperator{"ReluBackward0", [](BackwardCall &call) { fromSaved(call, "aten.threshold_backward.default"); }};
+constexpr Operator geluOperator{"GeluBackward0", [](BackwardCall &call) { fromSaved(call, "aten.gelu_backward.default"); }};
 
 void rsqrtBackward(BackwardCall &call)
 {
@@ -167,13 +157,6 @@ void siluBackward(BackwardCall &call)
     call.give(0, compute(self, {}, self.dtype(), "aten.silu_backward.default"));
 }
 constexpr Operator siluOperator{"SiluBackward0", siluBackward};
-
-void geluBackward(BackwardCall &call)
-{
-    Tensor self = call.unpack(0);
-    call.give(0, compute(call.grad, self, self.dtype(), "aten.gelu_backward.default"));
-}
-constexpr Operator geluOperator{"GeluBackward0", geluBackward};
 
 void toCopyBackward(BackwardCall &call) { call.give(0, to(call.grad, static_cast<DType>(call.node.scalars[0]))); }
 constexpr Operator toCopyOperator{"ToCopyBackward0", toCopyBackward};
