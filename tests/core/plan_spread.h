@@ -5,7 +5,7 @@
 #include "core/estimate/step_record.h"
 #include "core/plan/plan_json.h"
 
-#include <QByteArray>
+#include <QTest>
 
 #include <utility>
 #include <vector>
@@ -112,6 +112,14 @@ inline std::vector<NamedPlan> spread()
             apply(named.plan, values);
         }
     return out;
+}
+
+/// A row of the test for each plan, with the column "index".
+inline void addRows(const std::vector<NamedPlan> &plans)
+{
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < plans.size(); ++i)
+        QTest::newRow(plans[i].name) << static_cast<int>(i);
 }
 
 } // namespace planspread

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/core/json_lines.h"
 #include "tests/core/plan_spread.h"
 
 #include "core/autograd/tape.h"
@@ -11,25 +12,19 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 using namespace headroom;
 using namespace planspread;
 using autograd::Tape;
 using autograd::Tensor;
+using jsonlines::Json;
 using training::deepspeed::Partitioning;
-using Json = nlohmann::json;
 
 namespace {
 
-std::vector<Json> readLines(const std::filesystem::path &file)
+bool isDeepSpeedOnDevice(const Json &plan)
 {
-    std::vector<Json> lines;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(Json::parse(line));
-    return lines;
+    return plan["parallel"]["engine"] == "deepspeed" && plan["parallel"].value("offload", "none") == "none";
 }
 
 TrainingPlan shardedPlan(int stage, std::int64_t ranks)
@@ -106,11 +101,9 @@ private:
 private slots:
     void sample_data()
     {
-        QTest::addColumn<QByteArray>("json");
-        const std::vector<Json> cases = readLines(HEADROOM_SOURCE_DIR "/tests/data/deepspeed_sample.jsonl");
+        const std::vector<Json> cases = jsonlines::readLines(HEADROOM_SOURCE_DIR "/tests/data/deepspeed_sample.jsonl");
         QCOMPARE(cases.size(), std::size_t{7});
-        for (const Json &one : cases)
-            QTest::newRow(one["id"].get<std::string>().c_str()) << QByteArray::fromStdString(one.dump());
+        jsonlines::addCases(cases, isDeepSpeedOnDevice);
     }
     void sample()
     {
@@ -118,18 +111,7 @@ private slots:
         check(json);
     }
 
-    void everyCase_data()
-    {
-        QTest::addColumn<QByteArray>("json");
-        const std::filesystem::path file = std::filesystem::path(HEADROOM_SHARED) / "truth/distributed/cases.jsonl";
-        if (*HEADROOM_SHARED == '\0' || !std::filesystem::exists(file)) {
-            QTest::newRow("absent") << QByteArray();
-            return;
-        }
-        for (const Json &one : readLines(file))
-            if (one["plan"]["parallel"]["engine"] == "deepspeed" && one["plan"]["parallel"].value("offload", "none") == "none")
-                QTest::newRow(one["id"].get<std::string>().c_str()) << QByteArray::fromStdString(one.dump());
-    }
+    void everyCase_data() { jsonlines::addSharedCases("truth/distributed/cases.jsonl", isDeepSpeedOnDevice); }
     void everyCase()
     {
         QFETCH(const QByteArray, json);

@@ -12,6 +12,7 @@
 #include <thread>
 
 using namespace headroom;
+using planspread::addRows;
 using planspread::estimated;
 using planspread::NamedPlan;
 using planspread::set;
@@ -53,12 +54,7 @@ private slots:
 
     // -- sums and orders
 
-    void figuresAgreeWithEachOther_data()
-    {
-        QTest::addColumn<int>("index");
-        for (std::size_t i = 0; i < m_plans.size(); ++i)
-            QTest::newRow(m_plans[i].name) << static_cast<int>(i);
-    }
+    void figuresAgreeWithEachOther_data() { addRows(m_plans); }
     void figuresAgreeWithEachOther()
     {
         QFETCH(const int, index);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 using namespace headroom;
+using planspread::addRows;
 using planspread::estimated;
 using planspread::NamedPlan;
 using planspread::set;
@@ -84,19 +85,12 @@ class TestEstimateViews : public QObject
 private:
     std::vector<NamedPlan> m_plans;
 
-    void addRows()
-    {
-        QTest::addColumn<int>("index");
-        for (std::size_t i = 0; i < m_plans.size(); ++i)
-            QTest::newRow(m_plans[i].name) << static_cast<int>(i);
-    }
-
 private slots:
     void initTestCase() { m_plans = planspread::spread(); }
 
     // -- breakdown
 
-    void breakdownSumsToTheComponents_data() { addRows(); }
+    void breakdownSumsToTheComponents_data() { addRows(m_plans); }
     void breakdownSumsToTheComponents()
     {
         QFETCH(const int, index);
@@ -135,7 +129,7 @@ private slots:
 
     // -- timeline
 
-    void timelineKeepsThePeakAtAnyThinning_data() { addRows(); }
+    void timelineKeepsThePeakAtAnyThinning_data() { addRows(m_plans); }
     void timelineKeepsThePeakAtAnyThinning()
     {
         QFETCH(const int, index);
@@ -203,7 +197,7 @@ private slots:
 
     // -- alive
 
-    void aliveSumsToAllocated_data() { addRows(); }
+    void aliveSumsToAllocated_data() { addRows(m_plans); }
     void aliveSumsToAllocated()
     {
         QFETCH(const int, index);

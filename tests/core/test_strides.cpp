@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/core/json_lines.h"
 #include "tests/core/tape_events.h"
 
 #include <QtTest>
@@ -7,10 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
-
 using namespace tapeevents;
-using Json = nlohmann::json;
+using jsonlines::Json;
 
 namespace {
 
@@ -26,12 +25,9 @@ Dims dims(const Json &list)
 std::vector<Json> rows(std::string_view kind)
 {
     std::vector<Json> out;
-    std::ifstream in(HEADROOM_SOURCE_DIR "/tests/data/strides/strides.jsonl");
-    for (std::string line; std::getline(in, line);) {
-        Json row = Json::parse(line);
+    for (Json &row : jsonlines::readLines(HEADROOM_SOURCE_DIR "/tests/data/strides/strides.jsonl"))
         if (row[0] == kind)
             out.push_back(std::move(row));
-    }
     return out;
 }
 

@@ -12,6 +12,7 @@
 
 using namespace headroom;
 using namespace headroom::autograd;
+using planspread::addRows;
 using planspread::NamedPlan;
 using training::Repeat;
 using training::TrainingRun;
@@ -140,13 +141,6 @@ class TestTraining : public QObject
 private:
     std::vector<NamedPlan> m_plans;
 
-    void addRows()
-    {
-        QTest::addColumn<int>("index");
-        for (std::size_t i = 0; i < m_plans.size(); ++i)
-            QTest::newRow(m_plans[i].name) << static_cast<int>(i);
-    }
-
 private slots:
     void initTestCase()
     {
@@ -155,7 +149,7 @@ private slots:
     }
 
     /// The third step may be copied from the second: executing it gives the same trace, event by event.
-    void copiedStepsAreExecutedSteps_data() { addRows(); }
+    void copiedStepsAreExecutedSteps_data() { addRows(m_plans); }
     void copiedStepsAreExecutedSteps()
     {
         QFETCH(const int, index);
@@ -167,7 +161,7 @@ private slots:
     }
 
     /// Layers between the first and last three may be copies of one: executing all gives the same trace, event by event.
-    void copiedLayersAreExecutedLayers_data() { addRows(); }
+    void copiedLayersAreExecutedLayers_data() { addRows(m_plans); }
     void copiedLayersAreExecutedLayers()
     {
         QFETCH(const int, index);
@@ -183,7 +177,7 @@ private slots:
     }
 
     /// Two identical steps give identical traces: the fourth is the third.
-    void stepsRepeat_data() { addRows(); }
+    void stepsRepeat_data() { addRows(m_plans); }
     void stepsRepeat()
     {
         QFETCH(const int, index);
@@ -244,7 +238,7 @@ private slots:
     }
 
     /// Every storage is born once, released at most once, after its birth; what never dies is steady state.
-    void everyAllocationIsReleasedOrLivesOn_data() { addRows(); }
+    void everyAllocationIsReleasedOrLivesOn_data() { addRows(m_plans); }
     void everyAllocationIsReleasedOrLivesOn()
     {
         QFETCH(const int, index);

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/core/json_lines.h"
+
 #include "core/estimate/estimate.h"
 #include "core/model/catalogue.h"
 #include "core/plan/fields.h"
@@ -11,24 +13,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 using namespace headroom;
-using Json = nlohmann::json;
+using jsonlines::Json;
 
 namespace {
 
 constexpr const char *sampleFile = HEADROOM_SOURCE_DIR "/tests/data/pytorch_sample.jsonl";
-
-std::vector<Json> readLines(const std::filesystem::path &file)
-{
-    std::vector<Json> lines;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);)
-        lines.push_back(Json::parse(line));
-    return lines;
-}
 
 /// What the engine is to execute today: full fine-tuning and LoRA of four families with Adam and SGD. Others are refused.
 bool isBasic(const Json &plan)
@@ -81,14 +72,6 @@ class TestTruthPytorch : public QObject
     Q_OBJECT
 
 private:
-    static void addRows(const std::vector<Json> &cases)
-    {
-        QTest::addColumn<QByteArray>("json");
-        for (const Json &one : cases)
-            if (isBasic(one["plan"]))
-                QTest::newRow(one["id"].get<std::string>().c_str()) << QByteArray::fromStdString(one.dump());
-    }
-
     static void check(const QByteArray &json)
     {
         const Json one = Json::parse(json.toStdString());
@@ -136,7 +119,7 @@ private:
     }
 
 private slots:
-    void sample_data() { addRows(readLines(sampleFile)); }
+    void sample_data() { jsonlines::addCases(jsonlines::readLines(sampleFile), isBasic); }
     void sample()
     {
         QFETCH(const QByteArray, json);
@@ -145,21 +128,12 @@ private slots:
 
     void sampleIsWhole()
     {
-        const std::vector<Json> cases = readLines(sampleFile);
+        const std::vector<Json> cases = jsonlines::readLines(sampleFile);
         QCOMPARE(cases.size(), std::size_t{20});
         QVERIFY(std::all_of(cases.begin(), cases.end(), [](const Json &one) { return isBasic(one["plan"]); }));
     }
 
-    void everyCase_data()
-    {
-        const std::filesystem::path file = std::filesystem::path(HEADROOM_SHARED) / "truth/pytorch/cases.jsonl";
-        QTest::addColumn<QByteArray>("json");
-        if (*HEADROOM_SHARED == '\0' || !std::filesystem::exists(file)) {
-            QTest::newRow("absent") << QByteArray();
-            return;
-        }
-        addRows(readLines(file));
-    }
+    void everyCase_data() { jsonlines::addSharedCases("truth/pytorch/cases.jsonl", isBasic); }
     void everyCase()
     {
         QFETCH(const QByteArray, json);
