@@ -3,22 +3,21 @@
 #include "core/estimate/rules.h"
 
 #include "core/autograd/tape.h"
+#include "core/estimate/rules_common.h"
 #include "core/estimate/rules_families.h"
 #include "core/estimate/rules_methods.h"
 #include "core/estimate/rules_sharding.h"
 
-#include <string_view>
-
 namespace headroom {
 
 using namespace autograd;
+using namespace rules;
 
 namespace {
 
 constexpr const char *hf = "huggingface/transformers 5.24, models/llama/modeling_llama.py";
 constexpr const char *hfLoss = "huggingface/transformers 5.24, loss/loss_utils.py: ForCausalLMLoss";
 constexpr const char *hfMask = "huggingface/transformers 5.24, masking_utils.py";
-constexpr const char *derivatives = "pytorch/pytorch 2.13, tools/autograd/derivatives.yaml";
 constexpr const char *engine = "pytorch/pytorch 2.13, torch/csrc/autograd/engine.cpp, input_buffer.cpp";
 constexpr const char *accumulate = "pytorch/pytorch 2.13, torch/csrc/autograd/functions/accumulate_grad.h";
 constexpr const char *peft = "huggingface/peft 0.21, tuners/lora/layer.py: Linear.forward";
@@ -26,9 +25,6 @@ constexpr const char *autocast = "pytorch/pytorch 2.13, aten/src/ATen/autocast_m
 constexpr const char *checkpoint = "pytorch/pytorch 2.13, torch/utils/checkpoint.py";
 constexpr const char *flash = "pytorch/pytorch 2.13, aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp";
 constexpr const char *sdpa = "pytorch/pytorch 2.13, aten/src/ATen/native/transformers/attention.cpp";
-constexpr const char *adam = "pytorch/pytorch 2.13, torch/optim/adam.py";
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 const char *groupOf(std::string_view module)
 {
@@ -89,8 +85,7 @@ TensorRule optimizerState(const StorageRecord &s)
     if (op == "aten.zeros.default")
         return {"step counts", "step", "Fused Adam keeps a step count on the device: one 512-byte block for every trained tensor.", adam};
     if (op == "aten.clone.default")
-        return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as each trained parameter, in its dtype.",
-                "pytorch/pytorch 2.13, torch/optim/sgd.py"};
+        return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as each trained parameter, in its dtype.", sgd};
     return {"moments", "moments or momentum",
             "Adam keeps two moments as large as each trained parameter, Lion and Muon one, from the first step on: in the dtype of what "
             "PyTorch updates, in fp32 with bitsandbytes.",

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/rules_families.h"
 
-#include <string_view>
+#include "core/estimate/rules_common.h"
 
 namespace headroom {
 
 using namespace autograd;
+using namespace rules;
 
 namespace {
 
@@ -14,9 +15,6 @@ constexpr const char *moe = "huggingface/transformers 5.24, integrations/moe.py:
 constexpr const char *mixtral = "huggingface/transformers 5.24, models/mixtral/modeling_mixtral.py";
 constexpr const char *gemma2 = "huggingface/transformers 5.24, models/gemma2/modeling_gemma2.py";
 constexpr const char *gpt2 = "huggingface/transformers 5.24, models/gpt2/modeling_gpt2.py";
-constexpr const char *derivatives = "pytorch/pytorch 2.13, tools/autograd/derivatives.yaml";
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 std::optional<TensorRule> expertsRule(std::string_view op, const StorageRecord &s)
 {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/rules_methods.h"
 
-#include <string_view>
+#include "core/estimate/rules_common.h"
 
 namespace headroom {
 
 using namespace autograd;
+using namespace rules;
 
 namespace {
 
@@ -20,8 +21,6 @@ constexpr const char *dora = "huggingface/peft 0.21, tuners/lora/dora.py: DoraLi
 constexpr const char *partialLoss =
     "linkedin/Liger-Kernel 0.8.5, ops/fused_linear_cross_entropy.py; pytorch/torchtitan, components/loss.py: ChunkedLossWrapper";
 constexpr const char *peftBnb = "huggingface/peft 0.21, tuners/lora/bnb.py";
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 std::optional<TensorRule> quantizedWeightRule(const StorageRecord &s, const char *group)
 {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/rules_sharding.h"
 
+#include "core/estimate/rules_common.h"
 #include "core/training/deepspeed_common.h"
-
-#include <string_view>
 
 namespace headroom {
 
 using namespace autograd;
+using namespace rules;
 namespace ds = training::deepspeed;
 
 namespace {
@@ -18,7 +18,6 @@ constexpr const char *stage12 = "deepspeedai/DeepSpeed 0.19, runtime/zero/stage_
 constexpr const char *stage3 = "deepspeedai/DeepSpeed 0.19, runtime/zero/stage3.py";
 constexpr const char *partition = "deepspeedai/DeepSpeed 0.19, runtime/zero/partition_parameters.py";
 constexpr const char *coordinator = "deepspeedai/DeepSpeed 0.19, runtime/zero/partitioned_param_coordinator.py";
-constexpr const char *adam = "pytorch/pytorch 2.13, torch/optim/adam.py";
 
 TensorRule weight(std::string_view op)
 {
@@ -56,8 +55,7 @@ TensorRule optimizer(const StorageRecord &s)
         return {"master weights", "fp32 master copy",
                 "The optimizer updates an fp32 copy of the trained parameters: of this rank's partition from ZeRO-1 on.", stage12};
     if (op == "aten.clone.default")
-        return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as the master copy.",
-                "pytorch/pytorch 2.13, torch/optim/sgd.py"};
+        return {"momentum", "momentum buffer", "SGD with momentum keeps one buffer as large as the master copy.", sgd};
     return {"moments", "exp_avg and exp_avg_sq", "Adam keeps two fp32 moments as large as the master copy, from the first step on.", adam};
 }
 
