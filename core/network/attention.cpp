@@ -6,6 +6,14 @@ namespace headroom::network {
 
 using namespace autograd;
 
+AttentionSettings::AttentionSettings(const ModelConfig &c, AttentionKind attention)
+    : heads(c.heads)
+    , keyValueHeads(c.keyValueHeads)
+    , headDim(c.headDim)
+    , dropout(c.attentionDropout)
+    , kind(attention)
+{}
+
 namespace {
 
 /// rotate_half

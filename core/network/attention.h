@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/autograd/operators.h"
+#include "core/model/model_config.h"
 #include "core/plan/training_plan.h"
 
 namespace headroom::network {
@@ -14,6 +15,15 @@ struct LayerContext {
     Tensor mask;        ///< [B, 1, S, S] of this layer's kind: additive (eager) or boolean (sdpa); undefined: is_causal
     Tensor cos, sin;    ///< [1, S, D]
     Tensor positionIds; ///< [1, S]
+};
+
+/// What every attention module keeps of the config.
+struct AttentionSettings {
+    std::int64_t heads, keyValueHeads, headDim;
+    double dropout;
+    AttentionKind kind;
+
+    AttentionSettings(const ModelConfig &config, AttentionKind attention);
 };
 
 /// How a family writes apply_rotary_pos_emb.

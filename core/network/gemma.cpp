@@ -66,25 +66,18 @@ protected:
 };
 
 /// Gemma3Attention: norms over the heads, after the heads have been moved to the front.
-struct Gemma3Attention {
+struct Gemma3Attention : AttentionSettings {
     Linear q, k, v, o;
     RmsNorm qNorm, kNorm;
-    std::int64_t heads, keyValueHeads, headDim;
-    double dropout;
-    AttentionKind kind;
 
     Gemma3Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
+        : AttentionSettings(c, attention)
+        , q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
         , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
         , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
         , o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, c.outputBias))
         , qNorm(builder.norm("self_attn.q_norm", c.headDim, RmsNormKind::Gemma))
         , kNorm(builder.norm("self_attn.k_norm", c.headDim, RmsNormKind::Gemma))
-        , heads(c.heads)
-        , keyValueHeads(c.keyValueHeads)
-        , headDim(c.headDim)
-        , dropout(c.attentionDropout)
-        , kind(attention)
     {}
 
     Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const

@@ -23,22 +23,16 @@ Linear project(const Builder &builder, const ModelConfig &c, const LinearNames &
 }
 
 /// GPT2Attention, GPTBigCodeAttention.
-struct Gpt2Attention {
+struct Gpt2Attention : AttentionSettings {
     Linear in, out;
-    std::int64_t heads, keyValueHeads, headDim;
-    double dropout, residualDropout;
-    AttentionKind kind;
+    double residualDropout;
     bool bigCode;
 
     Gpt2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : in(project(builder, c, attentionIn, c.hiddenSize, checkedAdd(c.hiddenSize, checkedMultiply(2 * c.keyValueHeads, c.headDim))))
+        : AttentionSettings(c, attention)
+        , in(project(builder, c, attentionIn, c.hiddenSize, checkedAdd(c.hiddenSize, checkedMultiply(2 * c.keyValueHeads, c.headDim))))
         , out(project(builder, c, attentionOut, c.hiddenSize, c.hiddenSize))
-        , heads(c.heads)
-        , keyValueHeads(c.keyValueHeads)
-        , headDim(c.headDim)
-        , dropout(c.attentionDropout)
         , residualDropout(c.residualDropout)
-        , kind(attention)
         , bigCode(c.modelType == "gpt_bigcode")
     {}
 

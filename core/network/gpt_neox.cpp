@@ -18,19 +18,13 @@ constexpr LinearNames dense = HEADROOM_LINEAR_NAMES("attention.dense");
 constexpr LinearNames mlpIn = HEADROOM_LINEAR_NAMES("mlp.dense_h_to_4h");
 constexpr LinearNames mlpOut = HEADROOM_LINEAR_NAMES("mlp.dense_4h_to_h");
 
-struct GptNeoXAttention {
+struct GptNeoXAttention : AttentionSettings {
     Linear in, out;
-    std::int64_t heads, headDim;
-    double dropout;
-    AttentionKind kind;
 
     GptNeoXAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : in(builder.linear(queryKeyValue, c.hiddenSize, checkedMultiply(3, c.hiddenSize), c.queryKeyValueBias))
+        : AttentionSettings(c, attention)
+        , in(builder.linear(queryKeyValue, c.hiddenSize, checkedMultiply(3, c.hiddenSize), c.queryKeyValueBias))
         , out(builder.linear(dense, c.hiddenSize, c.hiddenSize, c.outputBias))
-        , heads(c.heads)
-        , headDim(c.headDim)
-        , dropout(c.attentionDropout)
-        , kind(attention)
     {}
 
     Tensor forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const

@@ -28,11 +28,7 @@ Tensor joinHeads(const Linear &projection, Tensor output, std::int64_t width)
 }
 
 LlamaAttention::LlamaAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-    : heads(c.heads)
-    , keyValueHeads(c.keyValueHeads)
-    , headDim(c.headDim)
-    , dropout(c.attentionDropout)
-    , kind(attention)
+    : AttentionSettings(c, attention)
 {
     const std::int64_t queries = checkedMultiply(c.heads, c.headDim), keys = checkedMultiply(c.keyValueHeads, c.headDim);
     q = builder.linear(names::q, c.hiddenSize, queries, c.queryKeyValueBias);

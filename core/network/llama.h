@@ -23,12 +23,9 @@ inline constexpr LinearNames down = HEADROOM_LINEAR_NAMES("mlp.down_proj");
 } // namespace names
 
 /// LlamaAttention: projections, optional norms over the heads (qwen3), rotary embedding, attention.
-struct LlamaAttention {
+struct LlamaAttention : AttentionSettings {
     Linear q, k, v, o;
     std::optional<RmsNorm> qNorm, kNorm;
-    std::int64_t heads, keyValueHeads, headDim;
-    double dropout;
-    AttentionKind kind;
     Rotation rotation = Rotation::Halves;
     bool softcapped = false;
 

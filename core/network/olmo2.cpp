@@ -11,17 +11,13 @@ namespace headroom::network {
 using namespace autograd;
 
 Olmo2Attention::Olmo2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention, RmsNormKind norms, Rotation rotated)
-    : q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
+    : AttentionSettings(c, attention)
+    , q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
     , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
     , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
     , o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, c.outputBias))
     , qNorm(builder.norm("self_attn.q_norm", checkedMultiply(c.heads, c.headDim), norms))
     , kNorm(builder.norm("self_attn.k_norm", checkedMultiply(c.keyValueHeads, c.headDim), norms))
-    , heads(c.heads)
-    , keyValueHeads(c.keyValueHeads)
-    , headDim(c.headDim)
-    , dropout(c.attentionDropout)
-    , kind(attention)
     , rotation(rotated)
 {}
 

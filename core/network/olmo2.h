@@ -9,12 +9,9 @@
 namespace headroom::network {
 
 /// Olmo2Attention: norms over all heads' width at once.
-struct Olmo2Attention {
+struct Olmo2Attention : AttentionSettings {
     Linear q, k, v, o;
     RmsNorm qNorm, kNorm;
-    std::int64_t heads, keyValueHeads, headDim;
-    double dropout;
-    AttentionKind kind;
     Rotation rotation;
 
     Olmo2Attention(const Builder &builder, const ModelConfig &config, AttentionKind attention, RmsNormKind norms, Rotation rotated);

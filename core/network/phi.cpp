@@ -16,23 +16,17 @@ constexpr LinearNames denseNames = HEADROOM_LINEAR_NAMES("self_attn.dense");
 constexpr LinearNames mlpIn = HEADROOM_LINEAR_NAMES("mlp.fc1");
 constexpr LinearNames mlpOut = HEADROOM_LINEAR_NAMES("mlp.fc2");
 
-struct PhiAttention {
+struct PhiAttention : AttentionSettings {
     Linear q, k, v, dense;
-    std::int64_t heads, keyValueHeads, headDim, rotaryDim;
-    double dropout;
-    AttentionKind kind;
+    std::int64_t rotaryDim;
 
     PhiAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), true))
+        : AttentionSettings(c, attention)
+        , q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), true))
         , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), true))
         , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), true))
         , dense(builder.linear(denseNames, checkedMultiply(c.heads, c.headDim), c.hiddenSize, true))
-        , heads(c.heads)
-        , keyValueHeads(c.keyValueHeads)
-        , headDim(c.headDim)
         , rotaryDim(c.rotaryDim)
-        , dropout(c.attentionDropout)
-        , kind(attention)
     {}
 
     Tensor forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const

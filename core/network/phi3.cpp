@@ -46,20 +46,13 @@ void Phi3Mlp::visit(ModuleVisitor &visitor)
 
 namespace {
 
-struct Phi3Attention {
+struct Phi3Attention : AttentionSettings {
     Linear o, qkv;
-    std::int64_t heads, keyValueHeads, headDim;
-    double dropout;
-    AttentionKind kind;
 
     Phi3Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, false))
+        : AttentionSettings(c, attention)
+        , o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, false))
         , qkv(builder.linear(names::qkv, c.hiddenSize, checkedMultiply(checkedAdd(c.heads, 2 * c.keyValueHeads), c.headDim), false))
-        , heads(c.heads)
-        , keyValueHeads(c.keyValueHeads)
-        , headDim(c.headDim)
-        , dropout(c.attentionDropout)
-        , kind(attention)
     {}
 
     Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const
