@@ -24,6 +24,17 @@ Tensor emptyHeadsInside(const Tensor &like, const char *op)
     return like->tape->make(s, {s[1] * s[2] * s[3], s[3], s[1] * s[3], 1}, like.dtype(), op);
 }
 
+/// The gradients of query, key and value, which one kernel makes whether all are asked for or not.
+void giveAll(BackwardCall &call, Tensor dq, Tensor dk, Tensor dv)
+{
+    if (call.needs(0))
+        call.give(0, std::move(dq));
+    if (call.needs(1))
+        call.give(1, std::move(dk));
+    if (call.needs(2))
+        call.give(2, std::move(dv));
+}
+
 // Buffers of the flash backward kernel (flash_attn/flash_api.cpp: mha_bwd): softmax_d, dq_accum, and dk, dv expanded to
 // all heads where heads are grouped.
 void flashBackward(BackwardCall &call)
@@ -47,12 +58,7 @@ void flashBackward(BackwardCall &call)
     Tensor dq = emptyLike(q, name), dk = emptyLike(k, name), dv = emptyLike(v, name);
     for (std::size_t i = 0; i < used; ++i)
         tape.freeStorage(buffers[i]);
-    if (call.needs(0))
-        call.give(0, std::move(dq));
-    if (call.needs(1))
-        call.give(1, std::move(dk));
-    if (call.needs(2))
-        call.give(2, std::move(dv));
+    giveAll(call, std::move(dq), std::move(dk), std::move(dv));
 }
 constexpr Operator flashOperator{"ScaledDotProductFlashAttentionBackward0", flashBackward};
 
@@ -75,12 +81,7 @@ void efficientBackward(BackwardCall &call)
     Tensor dq = emptyHeadsInside(q, name), dk = emptyHeadsInside(k, name), dv = emptyHeadsInside(v, name);
     for (std::size_t i = 0; i < used; ++i)
         tape.freeStorage(buffers[i]);
-    if (call.needs(0))
-        call.give(0, std::move(dq));
-    if (call.needs(1))
-        call.give(1, std::move(dk));
-    if (call.needs(2))
-        call.give(2, std::move(dv));
+    giveAll(call, std::move(dq), std::move(dk), std::move(dv));
 }
 constexpr Operator efficientOperator{"ScaledDotProductEfficientAttentionBackward0", efficientBackward};
 
