@@ -52,6 +52,8 @@ Tensor to(const Tensor &a, DType dtype);     ///< a.to(dtype): a itself where it
 Tensor clone(const Tensor &a, const Dims &strides);
 Tensor dropout(const Tensor &a, double p);     ///< native_dropout; a itself for p == 0
 Tensor unary(const Tensor &a, const char *op); ///< an elementwise result for which no gradient is recorded (cos, sin ...)
+
+// -- joined, repeated
 Tensor catLast(const Tensor &a, const Tensor &b);
 Tensor stackLast(const Tensor &a, const Tensor &b);           ///< torch.stack((a, b), dim=-1)
 Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n); ///< a.repeat_interleave(n, dim=-1): always a copy

@@ -168,33 +168,6 @@ void dropoutBackward(BackwardCall &call)
 }
 constexpr Operator dropoutOperator{"NativeDropoutBackward0", dropoutBackward};
 
-void catBackward(BackwardCall &call)
-{
-    // narrow(): views of the gradient
-    for (int i = 0; i < 2; ++i)
-        if (call.needs(i))
-            call.give(i, sliceLast(call.grad, 0, call.node.scalars[static_cast<std::size_t>(i)]));
-}
-constexpr Operator catOperator{"CatBackward0", catBackward};
-
-// stack_tensors_backward: grad.select(dim, i), views of the gradient
-void stackBackward(BackwardCall &call)
-{
-    const Dims sizes = call.grad.sizes().leading(), strides = call.grad.strides().leading();
-    for (int i = 0; i < 2; ++i)
-        if (call.needs(i))
-            call.give(i, call.tape.view(call.grad, sizes, strides));
-}
-constexpr Operator stackOperator{"StackBackward0", stackBackward};
-
-void meanBackward(BackwardCall &call)
-{
-    // grad.expand(sizes) / n
-    Tensor spread = expand(call.grad, call.node.sizes);
-    call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.div.Scalar"));
-}
-constexpr Operator meanOperator{"MeanBackward1", meanBackward};
-
 Tensor simple(const Operator &op, const Tensor &a, const char *name)
 {
     if (halted(a))
@@ -202,6 +175,17 @@ Tensor simple(const Operator &op, const Tensor &a, const char *name)
     Tape &tape = *a->tape;
     Node *node = tape.record(op, {&a});
     Tensor out = compute(a, {}, a.dtype(), name);
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor binary(const Operator &op, const Tensor &a, const Tensor &b, const char *name)
+{
+    if (halted(a) || !b)
+        return {};
+    Tape &tape = *a->tape;
+    Node *node = tape.record(op, {&a, &b});
+    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), name);
     tape.attach(node, out);
     return out;
 }
@@ -234,43 +218,18 @@ Tensor savingResult(const Operator &op, const Tensor &a, const char *name)
 
 } // namespace
 
-Tensor add(const Tensor &a, const Tensor &b)
-{
-    if (halted(a) || !b)
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(addOperator, {&a, &b});
-    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), "aten.add.Tensor");
-    tape.attach(node, out);
-    return out;
-}
-
-Tensor addNumber(const Tensor &a)
-{
-    if (halted(a))
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(addOperator, {&a});
-    Tensor out = compute(a, {}, a.dtype(), "aten.add.Tensor");
-    tape.attach(node, out);
-    return out;
-}
+Tensor add(const Tensor &a, const Tensor &b) { return binary(addOperator, a, b, "aten.add.Tensor"); }
+Tensor addNumber(const Tensor &a) { return simple(addOperator, a, "aten.add.Tensor"); }
 
 Tensor sub(const Tensor &a, const Tensor &b)
 {
-    if (halted(a) || !b)
-        return {};
     static constexpr Operator op{"SubBackward0", [](BackwardCall &call) {
                                      if (call.needs(0))
                                          call.give(0, call.grad);
                                      if (call.needs(1))
                                          call.give(1, compute(call.grad, {}, call.grad.dtype(), "aten.neg.default"));
                                  }};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(op, {&a, &b});
-    Tensor out = compute(a, b, promote(a.dtype(), b.dtype()), "aten.sub.Tensor");
-    tape.attach(node, out);
-    return out;
+    return binary(op, a, b, "aten.sub.Tensor");
 }
 
 Tensor subNumber(const Tensor &a)
@@ -365,76 +324,5 @@ Tensor dropout(const Tensor &a, double p)
 }
 
 Tensor unary(const Tensor &a, const char *op) { return halted(a) ? Tensor() : compute(a, {}, a.dtype(), op); }
-
-Tensor catLast(const Tensor &a, const Tensor &b)
-{
-    if (halted(a) || !b)
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(catOperator, {&a, &b});
-    if (node)
-        node->scalars = {a.size(-1), b.size(-1), 0, 0};
-    Dims sizes = a.sizes();
-    sizes[sizes.rank() - 1] = a.size(-1) + b.size(-1);
-    Tensor out = tape.empty(sizes, promote(a.dtype(), b.dtype()), "aten.cat.default");
-    tape.attach(node, out);
-    return out;
-}
-
-Tensor stackLast(const Tensor &a, const Tensor &b)
-{
-    if (halted(a) || !b)
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(stackOperator, {&a, &b});
-    Dims sizes = a.sizes();
-    sizes.append(2);
-    Tensor out = tape.empty(sizes, promote(a.dtype(), b.dtype()), "aten.stack.default");
-    tape.attach(node, out);
-    return out;
-}
-
-Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n)
-{
-    if (halted(a))
-        return {};
-    Dims repeated = a.sizes(), flat = a.sizes();
-    repeated.append(n);
-    flat[flat.rank() - 1] *= n;
-    return view(clone(expand(unsqueeze(a, a.rank()), repeated), contiguousStrides(repeated)), flat);
-}
-
-Tensor meanLast(const Tensor &a)
-{
-    if (halted(a))
-        return {};
-    Tape &tape = *a->tape;
-    Node *node = tape.record(meanOperator, {&a});
-    if (node)
-        node->sizes = a.sizes();
-    Dims sizes = a.sizes();
-    sizes[sizes.rank() - 1] = 1;
-    Tensor out = tape.empty(sizes, a.dtype(), "aten.mean.dim");
-    tape.attach(node, out);
-    return out;
-}
-
-Tensor sumTo(Tensor &&a, const Dims &sizes)
-{
-    if (!a || a.sizes() == sizes)
-        return std::move(a);
-    // at::sum_to: one sum over the leading and the broadcast dimensions, kept as 1; then a view without the leading ones
-    const int leading = a.rank() - sizes.rank();
-    Dims kept = a.sizes();
-    bool reduces = false;
-    for (int i = 0; i < kept.rank(); ++i) {
-        if (i < leading || (sizes[i - leading] == 1 && kept[i] != 1)) {
-            reduces = reduces || i < leading || kept[i] != 1;
-            kept[i] = 1;
-        }
-    }
-    Tensor summed = reduces ? a->tape->empty(kept, a.dtype(), "aten.sum.dim_IntList") : std::move(a);
-    return leading > 0 ? summed->tape->view(summed, sizes, contiguousStrides(sizes)) : summed;
-}
 
 } // namespace headroom::autograd
