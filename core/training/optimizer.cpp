@@ -12,11 +12,6 @@ using namespace autograd;
 
 namespace {
 
-Tensor stateLike(Tape &tape, const Tensor &like, const char *op)
-{
-    return keepState(tape, like.sizes(), preservedStrides(like), like.dtype(), op);
-}
-
 /// torch/optim/adam.py, adamw.py. exp_avg and exp_avg_sq have the parameter's dtype. The step count is on the host unless
 /// the implementation is fused, where each is a block of its own on the device.
 class Adam : public Optimizer
@@ -39,8 +34,8 @@ public:
                 state.step = m_tape.empty({}, DType::Float32, "aten.zeros.default");
                 m_tape.setRole(state.step, Role::OptimizerState);
             }
-            state.average = stateLike(m_tape, parameters[i], "aten.zeros_like.default");
-            state.square = stateLike(m_tape, parameters[i], "aten.zeros_like.default");
+            state.average = keepStateLike(parameters[i], "aten.zeros_like.default");
+            state.square = keepStateLike(parameters[i], "aten.zeros_like.default");
         }
         if (m_implementation == OptimizerImplementation::Foreach)
             foreachStep(parameters);
@@ -105,7 +100,7 @@ public:
         for (std::size_t i = 0; i < parameters.size(); ++i) {
             Tape::ParameterScope scope(m_tape, parameters[i]);
             if (!m_buffers[i])
-                m_buffers[i] = stateLike(m_tape, Tensor(parameters[i]->grad), "aten.clone.default");
+                m_buffers[i] = keepStateLike(Tensor(parameters[i]->grad), "aten.clone.default");
         }
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/autograd/operators.h"
 #include "core/training/optimizer.h"
 
 namespace headroom::training {
@@ -13,6 +14,12 @@ inline autograd::Tensor keepState(autograd::Tape &tape, const autograd::Dims &si
     autograd::Tensor state = tape.make(sizes, strides, dtype, op);
     tape.setRole(state, autograd::Role::OptimizerState);
     return state;
+}
+
+/// zeros_like and its kin: one of the size, layout and dtype of `like`.
+inline autograd::Tensor keepStateLike(const autograd::Tensor &like, const char *op)
+{
+    return keepState(*like->tape, like.sizes(), autograd::preservedStrides(like), like.dtype(), op);
 }
 
 /// torch.optim.Adafactor, torch.optim.Muon, and bitsandbytes' optimizers.

@@ -62,7 +62,7 @@ private:
     void initState(State &state, const Tensor &gradient)
     {
         if (gradient.rank() < 2) {
-            state.variance = keepState(m_tape, gradient.sizes(), preservedStrides(gradient), gradient.dtype(), "aten.zeros_like.default");
+            state.variance = keepStateLike(gradient, "aten.zeros_like.default");
             return;
         }
         Dims row = gradient.sizes(), column = gradient.sizes();
@@ -180,7 +180,7 @@ public:
             Tape::ParameterScope scope(m_tape, parameters[i]);
             const Tensor gradient(parameters[i]->grad);
             if (!m_buffers[i] && takes(parameters[i]))
-                m_buffers[i] = keepState(m_tape, gradient.sizes(), preservedStrides(gradient), gradient.dtype(), "aten.zeros_like.default");
+                m_buffers[i] = keepStateLike(gradient, "aten.zeros_like.default");
         }
         Tensor update; // bound anew by the next parameter
         for (std::size_t i = 0; i < parameters.size(); ++i) {
