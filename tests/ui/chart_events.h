@@ -5,10 +5,12 @@
 #include "ui/charts/chart_widget.h"
 
 #include <QApplication>
+#include <QFile>
 #include <QPalette>
 #include <QTest>
 #include <QWheelEvent>
 #include <QWindow>
+#include <QXmlStreamReader>
 
 /// Driving charts as a person does: through the window, which finds the widget below the pointer.
 namespace headroom::samples {
@@ -53,6 +55,21 @@ inline int countPixels(const QImage &image, const QColor &colour)
             count += image.pixelColor(x, y).rgb() == colour.rgb();
     }
     return count;
+}
+
+/// All that is written in an SVG picture; nothing where it is no XML.
+inline QString textOfSvg(const QString &path)
+{
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly))
+        return {};
+    QXmlStreamReader reader(&file);
+    QString text;
+    while (!reader.atEnd()) {
+        if (reader.readNext() == QXmlStreamReader::Characters)
+            text += reader.text();
+    }
+    return reader.hasError() ? QString() : text;
 }
 
 } // namespace headroom::samples

@@ -39,6 +39,20 @@ std::vector<BreakdownRow> sample(std::int64_t scale = 1)
             row(Component::Activations, "activations", gib(1 * scale), {row(Component::Activations, "attention", gib(1 * scale))})};
 }
 
+/// A view of the sample on the screen, and what it shares with other views.
+struct ShownBreakdown {
+    DisplaySettings display;
+    Highlight highlight;
+    BreakdownView view{&display, &highlight};
+
+    ShownBreakdown()
+    {
+        view.resize(900, 300);
+        view.show();
+        view.breakdown()->setRows(sample(), gib(4));
+    }
+};
+
 } // namespace
 
 class TestBreakdown : public QObject
@@ -116,12 +130,8 @@ void TestBreakdown::otherRowsKeepWhatIsExpanded()
 
 void TestBreakdown::copiesWhatIsSelected()
 {
-    DisplaySettings display;
-    Highlight highlight;
-    BreakdownView view(&display, &highlight);
-    view.resize(900, 300);
-    view.show();
-    view.breakdown()->setRows(sample(), gib(4));
+    ShownBreakdown shown;
+    BreakdownView &view = shown.view;
     view.setCurrentIndex(view.breakdown()->componentIndex(Component::Weights));
     QTest::keyClick(&view, Qt::Key_Down, Qt::ShiftModifier);
     QTest::keySequence(&view, QKeySequence::Copy);
@@ -148,39 +158,31 @@ void TestBreakdown::csvHoldsEveryRow()
 
 void TestBreakdown::selectionIsSharedBothWays()
 {
-    DisplaySettings display;
-    Highlight highlight;
-    BreakdownView view(&display, &highlight);
-    view.resize(900, 300);
-    view.show();
+    ShownBreakdown shown;
+    BreakdownView &view = shown.view;
     BreakdownModel *model = view.breakdown();
-    model->setRows(sample(), gib(4));
-    highlight.setSelected({Component::Activations, {}});
+    shown.highlight.setSelected({Component::Activations, {}});
     QCOMPARE(view.currentIndex(), model->componentIndex(Component::Activations));
     QVERIFY(view.isExpanded(model->componentIndex(Component::Activations)));
-    highlight.setSelected({Component::Weights, "q_proj"});
+    shown.highlight.setSelected({Component::Weights, "q_proj"});
     QCOMPARE(view.currentIndex(), model->find(Component::Weights, "q_proj"));
     view.setFocus();
     QTest::keyClick(&view, Qt::Key_Up);
-    QVERIFY(highlight.selected() == (HighlightTarget{Component::Weights, "attention"}));
+    QVERIFY(shown.highlight.selected() == (HighlightTarget{Component::Weights, "attention"}));
 }
 
 void TestBreakdown::hoverIsTold()
 {
-    DisplaySettings display;
-    Highlight highlight;
-    BreakdownView view(&display, &highlight);
-    view.resize(900, 300);
-    view.show();
-    view.breakdown()->setRows(sample(), gib(4));
-    highlight.setSelected({Component::Weights, {}});
-    QSignalSpy changed(&highlight, &Highlight::changed);
+    ShownBreakdown shown;
+    BreakdownView &view = shown.view;
+    shown.highlight.setSelected({Component::Weights, {}});
+    QSignalSpy changed(&shown.highlight, &Highlight::changed);
     const QModelIndex activations = view.breakdown()->componentIndex(Component::Activations);
     QTest::mouseMove(view.viewport(), view.visualRect(activations).center());
-    QTRY_VERIFY(highlight.current().component == Component::Activations);
+    QTRY_VERIFY(shown.highlight.current().component == Component::Activations);
     QEvent leave(QEvent::Leave);
     QApplication::sendEvent(&view, &leave);
-    QVERIFY(highlight.current().component == Component::Weights);
+    QVERIFY(shown.highlight.current().component == Component::Weights);
     QVERIFY(changed.count() >= 2);
 }
 

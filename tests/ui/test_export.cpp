@@ -16,7 +16,6 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
-#include <QXmlStreamReader>
 
 #include <algorithm>
 
@@ -223,15 +222,7 @@ private slots:
         QCOMPARE(png.pixelColor(0, 0), QColor(Qt::white));
         QVERIFY(countPixels(png, componentColour(Component::Weights)) > 10000);
 
-        QFile svg(exported("bars.svg"));
-        QVERIFY(svg.open(QIODevice::ReadOnly));
-        QXmlStreamReader reader(&svg);
-        QString text;
-        while (!reader.atEnd()) {
-            if (reader.readNext() == QXmlStreamReader::Characters)
-                text += reader.text();
-        }
-        QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+        const QString text = textOfSvg(exported("bars.svg"));
         for (const GpuEstimate &gpu : m_estimate->gpus)
             QVERIFY2(text.contains(QString::fromStdString(gpu.name)), gpu.name.c_str());
         QVERIFY(text.contains(QString::fromStdString(planTitle(m_plan))));

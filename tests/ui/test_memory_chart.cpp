@@ -18,7 +18,6 @@
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QToolTip>
-#include <QXmlStreamReader>
 
 #include <algorithm>
 
@@ -397,15 +396,7 @@ private slots:
         QCOMPARE(QImage(folder.filePath("bars.png")).size(), QSize(1600, 800));
         QVERIFY(countPixels(QImage(folder.filePath("bars.png")), componentColour(Component::Weights)) > 1000);
         QVERIFY(!m_chart->savePicture(folder.filePath("bars.svg"), {800, 400}));
-        QFile svg(folder.filePath("bars.svg"));
-        QVERIFY(svg.open(QIODevice::ReadOnly));
-        QXmlStreamReader reader(&svg);
-        QString text;
-        while (!reader.atEnd()) {
-            if (reader.readNext() == QXmlStreamReader::Characters)
-                text += reader.text();
-        }
-        QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+        const QString text = textOfSvg(folder.filePath("bars.svg"));
         QVERIFY(text.contains("RTX 4090 24 GB") && text.contains("Activations"));
 
         const auto issue = m_chart->savePicture(folder.filePath("bars.gif"));
