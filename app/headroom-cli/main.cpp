@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/keep_memory.h"
 #include "app/headroom-cli/commands.h"
 #include "app/headroom-cli/output.h"
+#include "app/keep_memory.h"
 #include "core/plan/plan_json.h"
+#include "core/units/text.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <exception>
-#include <iostream>
-#include <map>
 #include <new>
+#include <sstream>
 
 namespace headroom::cli {
 
@@ -45,11 +45,44 @@ lines are skipped.)";
 
 void addUnitOption(CLI::App &command, ByteUnit &unit)
 {
-    static const std::map<std::string, ByteUnit> units = {{"GiB", ByteUnit::Binary}, {"GB", ByteUnit::Decimal}};
-    command.add_option("--unit", unit, "Write sizes in powers of two (GiB, the default) or of ten (GB)")
-        ->transform(CLI::CheckedTransformer(units, CLI::ignore_case).description(""))
-        ->type_name("GiB|GB")
-        ->default_str("");
+    const auto set = [&unit](const std::string &text) {
+        const std::string given = CLI::detail::to_lower(text);
+        if (given != "gib" && given != "gb")
+            throw CLI::ValidationError("--unit", fmt::format("there is no unit \"{}\" (write GiB or GB)", excerpt(text)));
+        unit = given == "gib" ? ByteUnit::Binary : ByteUnit::Decimal;
+    };
+    command.add_option_function<std::string>("--unit", set, "Write sizes in powers of two (GiB, the default) or of ten (GB)")
+        ->type_name("GiB|GB");
+}
+
+/// For options that take a file.
+CLI::Validator isNamed()
+{
+    const auto check = [](const std::string &file) { return std::string(file.empty() ? "the file's name is empty (name a file)" : ""); };
+    return CLI::Validator(check, "");
+}
+
+/// What CLI11 found wrong with the command line, with how to mend it.
+std::string commandLineError(const CLI::ParseError &error, const CLI::App &app)
+{
+    const auto chosen = app.get_subcommands();
+    std::string what = error.what();
+    if (const std::vector<std::string> rest = app.remaining(); chosen.empty() && !rest.empty()) {
+        std::vector<std::string> names;
+        for (const CLI::App *command : app.get_subcommands(nullptr))
+            if (!command->get_group().empty())
+                names.push_back(command->get_name());
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        const std::optional<std::string_view> meant = nearest(rest.front(), known);
+        what = rest.front().starts_with('-') ? fmt::format("there is no option \"{}\" before a command", excerpt(rest.front()))
+                                             : fmt::format("there is no command \"{}\" ({})", excerpt(rest.front()),
+                                                           meant ? fmt::format("did you mean {}?", *meant) : "there are " + orList(known));
+    } else if (chosen.empty()) {
+        what = "a command is missing";
+    }
+    if (!what.ends_with(')'))
+        what += fmt::format(" (headroom-cli {}--help says what is understood)", chosen.empty() ? "" : chosen.front()->get_name() + " ");
+    return "command line: " + what;
 }
 
 /// Returns the option for the files, for commands that cannot do without.
@@ -62,7 +95,9 @@ CLI::Option *addPlanOptions(CLI::App &command, PlanArguments &plans)
         ->type_name("ID")
         ->allow_extra_args(false);
     addUnitOption(command, plans.unit);
-    return command.add_option("PLAN", plans.files, "Plan files (*.headroom.json); - reads one from standard input")->type_name("");
+    return command.add_option("PLAN", plans.files, "Plan files (*.headroom.json); - reads one from standard input")
+        ->type_name("")
+        ->check(isNamed());
 }
 
 int runCommandLine(int argc, char **argv)
@@ -81,7 +116,8 @@ int runCommandLine(int argc, char **argv)
     estimateCommand
         ->add_option("--jsonl", estimateArguments.linesFile,
                      "Instead of PLAN files: read plans from FILE (-: standard input), one a line, and answer each with a line of JSON")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(isNamed());
     estimateCommand->add_flag("--json", estimateArguments.json, "Print JSON: an estimate for one plan, an array for several");
     estimateCommand->add_flag("--check", estimateArguments.check, "Exit with status 1 if a plan does not fit some GPU that it names");
     estimateCommand->footer(fmt::format("{}\n\n{}", estimateExamples, exitStatuses));
@@ -97,7 +133,12 @@ int runCommandLine(int argc, char **argv)
     CLI::App *reportCommand = app.add_subcommand("report", "Write a report on plans for people who do not have Headroom");
     addPlanOptions(*reportCommand, reportArguments.plans)->required();
     reportCommand->add_option("--as", reportArguments.format, "The report's format (markdown is the default)")
-        ->check(CLI::IsMember({"markdown", "csv", "json"}).description(""))
+        ->check(CLI::Validator(
+            [](const std::string &text) {
+                const bool known = text == "markdown" || text == "csv" || text == "json";
+                return known ? std::string() : fmt::format("there is no format \"{}\" (write markdown, csv or json)", excerpt(text));
+            },
+            ""))
         ->type_name("markdown|csv|json")
         ->default_str("");
     reportCommand->footer(fmt::format("Examples:\n"
@@ -125,6 +166,7 @@ int runCommandLine(int argc, char **argv)
     replayCommand
         ->add_option("--jsonl", sequences, "Read sequences from FILE (-: standard input), one a line, and answer each with a line of JSON")
         ->type_name("FILE")
+        ->check(isNamed())
         ->required();
     replayCommand->add_flag("--json", replayAsJson, "Print JSON (the answers always are)");
     replayCommand->footer("A sequence is {\"config\": {...}, \"events\": [[1, id, bytes, stream], [-1, id], ...]}; its answer is\n"
@@ -135,15 +177,27 @@ int runCommandLine(int argc, char **argv)
     CLI::App *traceCommand = app.add_subcommand("trace", "Write the engine's allocations, to be compared with a trace of PyTorch");
     traceCommand->group(""); // for developers: not in the list of commands
     addPlanOptions(*traceCommand, traceArguments.plans)->required()->expected(1);
-    traceCommand->add_option("--events", traceArguments.eventsFile, "Write every allocation and release, tab-separated")->type_name("FILE");
-    traceCommand->add_option("--saved", traceArguments.savedFile, "Write what is saved for backward at the end of forward, tab-separated")->type_name("FILE");
+    traceCommand->add_option("--events", traceArguments.eventsFile, "Write every allocation and release, tab-separated")
+        ->type_name("FILE")
+        ->check(isNamed());
+    traceCommand->add_option("--saved", traceArguments.savedFile, "Write what is saved for backward at the end of forward, tab-separated")
+        ->type_name("FILE")
+        ->check(isNamed());
     traceCommand->callback([&] { status = runTrace(traceArguments); });
 
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         // Help and version are "errors" of CLI11 too, with exit code 0. All real ones are bad input to a shell.
-        return app.exit(error, std::cout, std::cerr) == 0 ? Success : BadInput;
+        if (error.get_exit_code() == 0) {
+            std::ostringstream text;
+            app.exit(error, text, text);
+            Output output;
+            output.write(text.str());
+            return output.finish(Success);
+        }
+        complain(commandLineError(error, app));
+        return BadInput;
     }
     return status;
 }
@@ -155,6 +209,7 @@ int runCommandLine(int argc, char **argv)
 int main(int argc, char **argv)
 {
     headroom::keepFreedMemory();
+    using namespace headroom;
     using namespace headroom::cli;
     try {
         return runCommandLine(argc, argv);

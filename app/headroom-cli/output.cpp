@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/headroom-cli/output.h"
 
+#include "core/units/text.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -38,7 +40,7 @@ int Output::finish(int status) const
 
 void complain(std::string_view text)
 {
-    const std::string line = fmt::format("headroom-cli: {}\n", shortened(text, 4000));
+    const std::string line = fmt::format("headroom-cli: {}\n", excerpt(text, 4000));
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/exit_status.h"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace headroom::cli {
-
-/// What the program tells the shell.
-enum ExitStatus : int {
-    Success = 0,
-    DoesNotFit = 1,   ///< --check was given and a plan does not fit some named GPU
-    BadInput = 2,     ///< the command line or a file is wrong; standard error says where and how to mend it
-    OutputFailed = 3, ///< standard output could not be written
-};
 
 /// Standard output, unbuffered: what is written is out when write() returns, so that a reader at the other end of a pipe
 /// has each answer as soon as it is known.
@@ -36,7 +30,7 @@ private:
     int m_error = 0; ///< errno
 };
 
-/// A line on standard error, with the program's name before it.
+/// A line on standard error, with the program's name before it; control characters and malformed UTF-8 are replaced.
 void complain(std::string_view text);
 
 /// The text, or its beginning and "..." where it is longer than `bytes`: errors quote what they complain of, and a key or a

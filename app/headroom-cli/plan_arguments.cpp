@@ -6,12 +6,14 @@
 #include "core/hardware/gpu.h"
 #include "core/plan/fields.h"
 #include "core/plan/plan_json.h"
+#include "core/units/strict_json.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -42,14 +44,6 @@ Result<std::string> readStandardInput()
     }
 }
 
-Result<TrainingPlan> readFileOrInput(const std::string &file)
-{
-    if (file != "-")
-        return readPlanFile(file);
-    Result<std::string> text = readStandardInput();
-    return text ? readPlan(*text) : Result<TrainingPlan>(text.issue());
-}
-
 /// The two sides of PATH=VALUE; nullopt where there is no "=" or no path.
 std::optional<std::pair<std::string_view, std::string_view>> splitSetting(std::string_view setting)
 {
@@ -66,10 +60,53 @@ Issue onCommandLine(Issue issue)
     return issue;
 }
 
+/// Whether --set gives the field at this path, or a group that it belongs to, or a part of it.
+bool isSet(std::string_view path, const PlanArguments &arguments)
+{
+    const auto within = [](std::string_view inner, std::string_view outer) {
+        return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.' || inner[outer.size()] == '[');
+    };
+    return !path.empty() && std::any_of(arguments.settings.begin(), arguments.settings.end(), [&](const std::string &setting) {
+        const auto sides = splitSetting(setting);
+        return sides && (within(path, sides->first) || within(sides->first, path));
+    });
+}
+
+/// The estimate of one PLAN. What is wrong with it is placed in its file or on the command line, wherever it was given.
+Result<EstimatePointer> estimateArgument(const std::string &file, const PlanArguments &arguments)
+{
+    const bool fromInput = file == "-";
+    const Result<std::string> text = fromInput ? readStandardInput() : readTextFile(file, longestPlan);
+    const auto placed = [&](Issue issue) {
+        if (!issue.file.empty())
+            return issue;
+        if (text && issue.line == 0 && isSet(issue.where, arguments))
+            return onCommandLine(std::move(issue));
+        issue.file = fromInput ? "standard input" : file;
+        if (text && issue.line == 0)
+            issue.line = lineOf(*text, issue.where);
+        return issue;
+    };
+    if (!text)
+        return placed(text.issue());
+    Result<TrainingPlan> plan = readPlan(*text);
+    if (!plan)
+        return placed(plan.issue());
+    if (!fromInput)
+        plan->folder = std::filesystem::path(file).parent_path();
+    if (std::optional<Issue> issue = applyArguments(*plan, arguments))
+        return placed(std::move(*issue));
+    Result<EstimatePointer> result = estimateChecked(*plan);
+    return result ? result : placed(result.issue());
+}
+
 } // namespace
 
 std::optional<Issue> checkArguments(const PlanArguments &arguments)
 {
+    if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1)
+        return Issue{"command line", 0, "PLAN", "- is given twice, but there is only one standard input",
+                     "give plans as files, or all of them on standard input, one a line, with --jsonl -"};
     TrainingPlan scratch;
     for (const std::string &setting : arguments.settings) {
         const auto sides = splitSetting(setting);
@@ -99,20 +136,6 @@ std::optional<Issue> applyArguments(TrainingPlan &plan, const PlanArguments &arg
     return std::nullopt;
 }
 
-Result<TrainingPlan> readPlanArgument(const std::string &file, const PlanArguments &arguments)
-{
-    Result<TrainingPlan> plan = readFileOrInput(file);
-    if (!plan) {
-        Issue issue = plan.issue();
-        if (issue.file.empty())
-            issue.file = file == "-" ? "standard input" : file;
-        return issue;
-    }
-    if (std::optional<Issue> issue = applyArguments(*plan, arguments))
-        return std::move(*issue);
-    return plan;
-}
-
 Result<EstimatePointer> estimateChecked(const TrainingPlan &plan)
 {
     if (std::vector<Issue> issues = validate(plan); !issues.empty())
@@ -128,21 +151,11 @@ std::optional<std::vector<EstimatePointer>> estimateArguments(const PlanArgument
     }
     std::vector<EstimatePointer> estimates;
     for (const std::string &file : arguments.files) {
-        const auto refuse = [&file](Issue issue) {
-            if (issue.file.empty())
-                issue.file = file == "-" ? "standard input" : file;
-            complain(toString(issue));
-        };
-        const Result<TrainingPlan> plan = readPlanArgument(file, arguments);
-        if (!plan) {
-            refuse(plan.issue());
-            continue;
-        }
-        const Result<EstimatePointer> result = estimateChecked(*plan);
+        const Result<EstimatePointer> result = estimateArgument(file, arguments);
         if (result)
             estimates.push_back(*result);
         else
-            refuse(result.issue());
+            complain(toString(result.issue()));
     }
     if (estimates.size() != arguments.files.size())
         return std::nullopt;

@@ -19,13 +19,10 @@ struct PlanArguments {
     ByteUnit unit = ByteUnit::Binary;  ///< --unit
 };
 
-/// The plan that a file and the command line give together.
-Result<TrainingPlan> readPlanArgument(const std::string &file, const PlanArguments &arguments);
-
 /// Carries out --set and --gpu. An Issue where one is wrong; the plan may then be half changed.
 std::optional<Issue> applyArguments(TrainingPlan &plan, const PlanArguments &arguments);
 
-/// Checks --set and --gpu by themselves, so that a slip in them is said once and not for every plan.
+/// Checks PLAN..., --set and --gpu by themselves, so that a slip in them is said once and not for every plan.
 std::optional<Issue> checkArguments(const PlanArguments &arguments);
 
 using EstimatePointer = std::shared_ptr<const Estimate>;

@@ -3,8 +3,10 @@
 //
 // headroom [plan]                  the window
 // headroom --export FILE PLAN      a report or a picture, without a display
+#include "app/exit_status.h"
 #include "app/keep_memory.h"
 #include "core/estimate/estimate.h"
+#include "core/plan/plan_json.h"
 #include "ui/document/plan_files.h"
 #include "ui/export/exporter.h"
 #include "ui/window/main_window.h"
@@ -14,6 +16,7 @@
 #include <QFileInfo>
 #include <QHashSeed>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -21,11 +24,25 @@ namespace {
 
 using namespace headroom;
 
-constexpr int success = 0;
-constexpr int cannotWrite = 1;
-constexpr int badInput = 2;
+constexpr const char *exitStatuses = R"(
+Exit status:
+  0  done
+  2  bad input; standard error says in which file, where, what is wrong and how to mend it
+  3  FILE or standard output could not be written
+)";
 
 void complain(const QString &text) { std::fprintf(stderr, "headroom: %s\n", qPrintable(text)); }
+
+/// On standard output, for --help and --version. Returns the exit status.
+int say(const QString &text)
+{
+    const QByteArray bytes = text.toLocal8Bit();
+    if (std::fwrite(bytes.constData(), 1, static_cast<std::size_t>(bytes.size()), stdout) == static_cast<std::size_t>(bytes.size()) &&
+        std::fflush(stdout) == 0)
+        return Success;
+    complain(QStringLiteral("cannot write to standard output: %1").arg(QString::fromLocal8Bit(std::strerror(errno))));
+    return OutputFailed;
+}
 
 bool isGiven(int argc, char *argv[], const char *option)
 {
@@ -48,15 +65,19 @@ bool hasDisplay()
 
 int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
 {
+    if (const auto issue = checkExportName(target)) {
+        complain(QStringLiteral("--export: ") + issueText(*issue));
+        return BadInput;
+    }
     const QFileInfo plansPlace(planFile);
     if (plansPlace.exists() && plansPlace.canonicalFilePath() == QFileInfo(target).canonicalFilePath()) {
         complain(QStringLiteral("%1: is the plan itself (choose another name for what is exported)").arg(target));
-        return badInput;
+        return BadInput;
     }
     const auto opened = openPlanOrConfig(planFile);
     if (!opened) {
         complain(issueText(opened.issue()));
-        return badInput;
+        return BadInput;
     }
     TrainingPlan plan = opened->plan;
     if (opened->kind == OpenedFile::Kind::Config) {
@@ -68,16 +89,18 @@ int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
     const auto result = estimate(plan);
     if (!result) {
         Issue issue = result.issue();
-        if (issue.file.empty())
+        if (issue.file.empty()) {
             issue.file = planFile.toStdString();
+            issue.line = opened->kind == OpenedFile::Kind::Plan ? lineOf(opened->text, issue.where) : 0;
+        }
         complain(issueText(issue));
-        return badInput;
+        return BadInput;
     }
     if (const auto issue = exportTo(target, *result, nullptr, unit)) {
         complain(issueText(*issue));
-        return cannotWrite;
+        return OutputFailed;
     }
-    return success;
+    return Success;
 }
 
 } // namespace
@@ -95,7 +118,7 @@ int main(int argc, char *argv[])
         QHashSeed::setDeterministicGlobalSeed(); // the same plan gives the same bytes
     if (!display && !exports && !asks) {
         complain(QStringLiteral("there is no display to open a window on; use --export FILE PLAN, or headroom-cli"));
-        return badInput;
+        return BadInput;
     }
 
     QApplication app(argc, argv);
@@ -122,19 +145,19 @@ int main(int argc, char *argv[])
                                  QStringLiteral("[PLAN]"));
     if (!parser.parse(QApplication::arguments())) {
         complain(parser.errorText() + QStringLiteral(" (headroom --help lists what is understood)"));
-        return badInput;
+        return BadInput;
     }
     if (parser.isSet(QStringLiteral("help")))
-        parser.showHelp(success);
+        return say(parser.helpText() + QLatin1String(exitStatuses));
     if (parser.isSet(QStringLiteral("version")))
-        parser.showVersion();
+        return say(QApplication::applicationName() + QLatin1Char(' ') + QApplication::applicationVersion() + QLatin1Char('\n'));
 
     const QStringList plans = parser.positionalArguments();
     const ByteUnit unit = parser.isSet(decimalOption) ? ByteUnit::Decimal : ByteUnit::Binary;
     if (plans.size() > 1 || (exports && plans.size() != 1)) {
         complain(exports ? QStringLiteral("--export takes exactly one plan (headroom --export FILE PLAN)")
                          : QStringLiteral("only one plan can be opened at a time"));
-        return badInput;
+        return BadInput;
     }
     if (exports)
         return exportPlan(parser.value(exportOption), plans.first(), unit);

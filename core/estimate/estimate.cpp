@@ -9,11 +9,11 @@
 #include "core/plan/fields.h"
 #include "core/training/step.h"
 #include "core/units/checked.h"
+#include "core/units/strict_json.h"
+#include "core/units/text.h"
 
 #include <algorithm>
-#include <fstream>
 #include <new>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -22,7 +22,6 @@ namespace headroom {
 namespace {
 
 constexpr int tracedSteps = 3;
-constexpr std::uintmax_t largestConfig = 16 << 20;
 
 AllocatorOptions allocatorOptions(const TrainingPlan &plan)
 {
@@ -100,8 +99,8 @@ GpuEstimate judgeOnGpu(const TrainingPlan &plan, const Gpu &gpu, const OnGpu &wi
 }
 
 /// The same where kernels are chosen by the GPU: the step is executed for this GPU if it is not the first one's.
-OnGpu withItsKernels(const TrainingPlan &plan, const Gpu &gpu, const ModelConfig &model,
-                     const std::shared_ptr<const StepRecord> &unlimited, bool rounded, std::stop_token cancel)
+OnGpu withItsKernels(const TrainingPlan &plan, const Gpu &gpu, const ModelConfig &model, const std::shared_ptr<const StepRecord> &unlimited,
+                     bool rounded, std::stop_token cancel)
 {
     TrainingPlan alone = plan;
     alone.gpus = {gpu.id};
@@ -249,6 +248,20 @@ Issue tooLarge()
     return {{}, 0, "model", "the run is too large: a size does not fit into 64 bits", "make the model, the batch or the sequence smaller"};
 }
 
+/// The model of a config.json that the plan names. What is wrong with that file stands in the plan's place that names it.
+Result<ModelConfig> readConfigFile(const std::filesystem::path &file)
+{
+    const Result<std::string> text = readTextFile(file);
+    Result<ModelConfig> config = text ? readModelConfig(*text, {}) : Result<ModelConfig>(text.issue());
+    if (config)
+        return config;
+    Issue inside = config.issue();
+    inside.file = file.string();
+    const std::string hint = text ? inside.hint : "give the path of a config.json, relative to the plan";
+    inside.hint.clear();
+    return Issue{{}, 0, "model.config_path", toString(inside), hint};
+}
+
 } // namespace
 
 std::string_view name(Component component)
@@ -272,40 +285,29 @@ std::string_view name(Verdict verdict)
 Result<ModelConfig> resolveModel(const TrainingPlan &plan)
 {
     const ModelChoice &choice = plan.model;
-    if (!choice.config.empty())
-        return readModelConfig(choice.config);
-    if (!choice.configPath.empty()) {
-        const std::filesystem::path path = plan.folder / choice.configPath;
-        std::error_code error;
-        const std::uintmax_t size = std::filesystem::file_size(path, error);
-        if (error || !std::filesystem::is_regular_file(path, error))
-            return Issue{path.string(), 0, "model.config_path", "there is no such file",
-                         "give the path of a config.json, relative to the plan"};
-        if (size > largestConfig)
-            return Issue{path.string(), 0, "model.config_path", "the file is larger than 16 MiB, no config.json is",
-                         "give the path of a config.json"};
-        std::ifstream in(path, std::ios::binary);
-        std::ostringstream text;
-        if (!in || !(text << in.rdbuf()))
-            return Issue{path.string(), 0, "model.config_path", "the file cannot be read", "check its permissions"};
-        Result<ModelConfig> config = readModelConfig(text.str());
+    if (!choice.config.empty()) {
+        Result<ModelConfig> config = readModelConfig(choice.config);
         if (!config)
-            config.issue().file = path.string();
+            config.issue().line = 0; // of the config's own text, which is not the plan's
         return config;
     }
+    if (!choice.configPath.empty())
+        return readConfigFile(plan.folder / choice.configPath);
     const ModelPreset *preset = findModelPreset(choice.preset);
     if (!preset)
         return Issue{{},
                      0,
                      "model.preset",
-                     fmt::format("no preset is called \"{}\"", choice.preset),
+                     fmt::format("no preset is called \"{}\"", excerpt(choice.preset)),
                      "headroom-cli presets lists them; or give the model's config.json as config_path"};
-    if (!preset->supported)
+    if (!preset->supported) {
+        const std::optional<Issue> refused = unsupportedReason(preset->modelType);
         return Issue{{},
                      0,
                      "model.preset",
                      fmt::format("{}: {}", preset->id, preset->unsupportedReason),
-                     "choose a Llama, Mistral, Qwen2 or Qwen3 model"};
+                     refused ? refused->hint : "give it as model.config_path"};
+    }
     return preset->config;
 }
 

@@ -4,6 +4,7 @@
 // Defaults are those of transformers 5.24, models/*/configuration_*.py; which fields reach the modules, models/*/modeling_*.py.
 #include "core/model/model_config.h"
 
+#include "core/model/config_checks.h"
 #include "core/model/config_reader.h"
 #include "core/model/model_families.h"
 #include "core/model/model_json.h"
@@ -26,7 +27,9 @@ namespace {
 // Far above any model there is, low enough that no inventory fills the memory.
 constexpr std::int64_t mostWidth = std::int64_t{1} << 20;
 constexpr std::int64_t mostIntermediate = std::int64_t{1} << 22;
-constexpr std::int64_t mostLayers = 10'000;
+// Four times as many as Llama 3.1 405B has. An estimate takes time and memory in proportion: about a second at most for these.
+constexpr std::int64_t mostLayers = 512;
+constexpr std::int64_t mostLayerNumber = 10'000; ///< of keys that count layers but need not stay below the model's own number
 constexpr std::int64_t mostHeads = std::int64_t{1} << 16;
 constexpr std::int64_t mostVocabulary = std::int64_t{1} << 27;
 constexpr std::int64_t mostPositions = std::int64_t{1} << 40;
@@ -115,7 +118,7 @@ std::int64_t readRotaryDim(ConfigReader &reader, const ModelConfig &config, cons
 /// no_rope_layers of smollm3: 1 where a layer rotates; else every n-th layer does not.
 std::vector<bool> readRotaryLayers(ConfigReader &reader, std::size_t count)
 {
-    const std::int64_t interval = reader.count("no_rope_layer_interval", 4, mostLayers);
+    const std::int64_t interval = reader.count("no_rope_layer_interval", 4, mostLayerNumber);
     std::vector<bool> rotary(count, true);
     const JsonValue *layers = reader.find("no_rope_layers");
     if (layers == nullptr) {
@@ -140,7 +143,7 @@ std::vector<bool> readRotaryLayers(ConfigReader &reader, std::size_t count)
     return rotary;
 }
 
-/// layer_types of qwen2 and qwen3: which layers attend within the window; nothing where the key is missing.
+/// layer_types: which layers attend within the window; nothing where the key is missing.
 std::optional<std::vector<bool>> readLayerTypes(ConfigReader &reader, std::size_t count)
 {
     const JsonValue *types = reader.find("layer_types");
@@ -148,8 +151,7 @@ std::optional<std::vector<bool>> readLayerTypes(ConfigReader &reader, std::size_
         return std::nullopt;
     const auto *list = types->array();
     if (list == nullptr || list->size() != count) {
-        reader.fail(types->line, "layer_types", fmt::format("must be a list of {} strings, one for each layer", count),
-                    "or leave it out: max_window_layers decides then");
+        reader.fail(types->line, "layer_types", fmt::format("must be a list of {} strings, one for each layer", count), "or leave it out");
         return std::nullopt;
     }
     std::vector<bool> sliding(count, false);
@@ -181,15 +183,17 @@ std::optional<std::int64_t> readWindow(ConfigReader &reader, const ModelFamily &
 std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
 {
     const auto count = static_cast<std::size_t>(config.layers);
+    // transformers checks it in all families, also where nothing reads it
+    const std::optional<std::vector<bool>> given = readLayerTypes(reader, count);
     if (family.window == WindowRule::Never)
         return {};
     if (family.window == WindowRule::Always || family.window == WindowRule::AllSwitchedOn)
         return config.slidingWindow ? std::vector<bool>(count, true) : std::vector<bool>();
 
-    const std::optional<std::vector<bool>> given = readLayerTypes(reader, count);
-    const std::int64_t first = reader.countFromZero("max_window_layers", 28, mostLayers);
-    const std::int64_t pattern =
-        config.modelType == "gemma3_text" ? reader.count("sliding_window_pattern", family.windowPattern, mostLayers) : family.windowPattern;
+    const std::int64_t first = reader.countFromZero("max_window_layers", 28, mostLayerNumber);
+    const std::int64_t pattern = config.modelType == "gemma3_text"
+                                     ? reader.count("sliding_window_pattern", family.windowPattern, mostLayerNumber)
+                                     : family.windowPattern;
     if (!config.slidingWindow) {
         if (family.window == WindowRule::Pattern && (!given || std::find(given->begin(), given->end(), true) != given->end()))
             reader.fail(reader.lineOf("sliding_window", 0), "sliding_window", "layers of sliding attention need a window",
@@ -238,7 +242,7 @@ struct Keys {
 /// Which layers have an MLP instead of experts: mlp_only_layers, and all but every decoder_sparse_step-th.
 std::vector<bool> readDenseLayers(ConfigReader &reader, const ModelConfig &config)
 {
-    const std::int64_t step = reader.count("decoder_sparse_step", 1, mostLayers);
+    const std::int64_t step = reader.count("decoder_sparse_step", 1, mostLayerNumber);
     std::vector<bool> dense(static_cast<std::size_t>(config.layers), false);
     for (std::size_t i = 0; i < dense.size(); ++i)
         dense[i] = (static_cast<std::int64_t>(i) + 1) % step != 0;
@@ -410,6 +414,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         config.logitSoftcapping = reader.find("final_logit_softcapping") != nullptr;
     config.hiddenActivation = reader.text(family.activationKey, family.activation);
     refuseWhatIsNotExecuted(reader, config, family);
+    checkConfigKeys(reader, config, family);
 
     if (!reader.issue() && !isCountable(config))
         reader.fail(json.line, {}, fmt::format("the model has more than {} parameters", mostParameters),

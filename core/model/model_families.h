@@ -54,6 +54,7 @@ struct ModelFamily {
     std::int64_t expertWidth = 0;       ///< moe_intermediate_size; 0: intermediate_size
     std::int64_t sharedExpertWidth = 0; ///< shared_expert_intermediate_size; 0: the family has none
     std::int64_t intermediateSize = 0;  ///< 0: must be given
+    bool padsEmbeddings = true;         ///< embed_tokens has padding_idx: pad_token_id must be one of the vocabulary
     bool dividesHidden = false;         ///< the class demands that hidden_size is a multiple of num_attention_heads
 };
 

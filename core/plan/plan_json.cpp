@@ -8,6 +8,7 @@
 #include "core/units/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -168,6 +169,31 @@ Result<TrainingPlan> readPlanFile(const std::filesystem::path &file)
     else
         plan->folder = file.parent_path();
     return plan;
+}
+
+int lineOf(std::string_view text, std::string_view path)
+{
+    const Result<JsonValue> document = parseJson(text);
+    if (!document)
+        return 0;
+    const JsonValue *value = &*document;
+    int line = 0;
+    while (value != nullptr && !path.empty()) {
+        const std::size_t end = std::min(path.find_first_of(".[", 1), path.size());
+        const std::string_view part = path.substr(0, end);
+        path.remove_prefix(std::min(end + (path.substr(end).starts_with('.') ? 1 : 0), path.size()));
+        if (part.starts_with('[')) {
+            std::size_t index = std::string_view::npos; // and stays it where no number stands
+            std::from_chars(part.data() + 1, part.data() + part.size(), index);
+            const auto *array = value->array();
+            value = array != nullptr && index < array->size() ? &(*array)[index] : nullptr;
+        } else {
+            value = value->find(part);
+        }
+        if (value != nullptr)
+            line = value->line;
+    }
+    return line;
 }
 
 std::string writePlan(const TrainingPlan &plan, PlanStyle style, bool indent)

@@ -20,9 +20,13 @@ Result<TrainingPlan> readPlan(std::string_view json);
 /// Reads a file (at most 16 MiB); the Issue carries the file's name. Sets `folder`.
 Result<TrainingPlan> readPlanFile(const std::filesystem::path &file);
 
+/// The line of a plan's text in which the value at this path stands ("gpus[1]", "model.config.hidden_size"), or where it is left
+/// out, the innermost group around it; 0 where there is none. For issues found after reading, which know the path alone.
+int lineOf(std::string_view json, std::string_view path);
+
 enum class PlanStyle {
-    Short,      ///< only what differs from the defaults (and the format number and the model)
-    Complete,   ///< every field
+    Short,    ///< only what differs from the defaults (and the format number and the model)
+    Complete, ///< every field
 };
 
 /// The plan as JSON text (2-space indent where `indent`, else one line). readPlan() of it gives an equal plan.

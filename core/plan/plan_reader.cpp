@@ -43,6 +43,34 @@ Issue unknownKey(int line, std::string_view group, std::string_view key)
     return issue(line, joinPath(group, excerpt(key)), "unknown key", unknownKeyHint(group, key));
 }
 
+bool contains(const std::vector<std::string_view> &keys, std::string_view key)
+{
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// Says at which of its parts a path leaves the format.
+Issue unknownPath(int line, std::string_view path)
+{
+    std::string_view group;
+    for (;;) {
+        const std::size_t from = group.empty() ? 0 : group.size() + 1;
+        const std::string_view key = path.substr(from, path.find('.', from) - from);
+        const std::string_view upTo = path.substr(0, from + key.size());
+        if (const std::string_view list = upTo.substr(0, upTo.find('['));
+            list != upTo && findField(list) != nullptr && findField(list)->type == FieldType::TextList)
+            return issue(line, excerpt(path), "a list is given whole", fmt::format(R"(write {}=["first", "second"])", list));
+        if (upTo == path || !contains(keysBelow(group), key))
+            return unknownKey(line, group, key);
+        if (upTo == "model.config")
+            return issue(line, excerpt(path), "a config.json is given whole",
+                         "change the file and name it as model.config_path, or write model.config={...}");
+        if (keysBelow(upTo).empty())
+            return issue(line, excerpt(path), fmt::format("{} is a value, nothing stands below it", upTo),
+                         fmt::format("set {} itself", upTo));
+        group = upTo;
+    }
+}
+
 Issue wrongShape(const Field &field, const JsonValue &value)
 {
     const std::string what = value.array() != nullptr ? "a list of other things than strings" : std::string(value.typeName());
@@ -148,10 +176,18 @@ std::optional<Issue> PlanReader::readDocument(const JsonValue &document)
                      R"(a plan begins with {"headroom_plan": 1, ...)");
     if (std::optional<Issue> found = checkFormat(document))
         return found;
-    for (const JsonMember &member : *document.object())
-        if (member.key != "headroom_plan")
-            if (std::optional<Issue> found = readAt(member.key, member.value, member.line))
-                return found;
+    for (const JsonMember &member : *document.object()) {
+        if (member.key == "headroom_plan")
+            continue;
+        // A key that holds a point must not pass for a path.
+        if (const std::size_t point = member.key.find('.'); point != std::string::npos)
+            return issue(member.line, excerpt(member.key), "unknown key",
+                         findField(member.key) == nullptr
+                             ? unknownKeyHint({}, member.key)
+                             : fmt::format(R"(write "{}": {{"{}": ...}})", member.key.substr(0, point), member.key.substr(point + 1)));
+        if (std::optional<Issue> found = readAt(member.key, member.value, member.line))
+            return found;
+    }
     if (document.find("model") == nullptr)
         return issue(document.line, "model", "missing", R"(say what is trained, for example "model": {"preset": "Qwen/Qwen3-8B"})");
     return std::nullopt;
@@ -179,13 +215,11 @@ std::optional<Issue> PlanReader::readAt(std::string_view path, const JsonValue &
         return readConfig(value);
     if (path == "selective")
         return readSelective(value);
+    if (path.starts_with("selective.") && contains(keysBelow("selective"), lastPart(path)))
+        return readSelective({JsonValue::Object{{std::string(lastPart(path)), line, value}}, line});
     if (isFieldGroup(path))
         return readGroup(path, value);
-    const std::size_t dot = path.rfind('.');
-    const std::string_view group = dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
-    if (keysBelow(group).empty())
-        return unknownKey(line, {}, path);
-    return unknownKey(line, group, lastPart(path));
+    return unknownPath(line, path);
 }
 
 std::optional<Issue> PlanReader::readGroup(std::string_view path, const JsonValue &value)

@@ -5,10 +5,12 @@
 #include "core/units/text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <numeric>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -344,16 +346,27 @@ std::string_view JsonValue::typeName() const
 
 Result<JsonValue> parseJson(std::string_view text, std::string_view where, const JsonLimits &limits)
 {
+    const auto issue = [&](int line, std::string what, std::string hint) {
+        return Issue{{}, line, std::string(where), std::move(what), std::move(hint)};
+    };
     if (text.size() > limits.bytes)
-        return Issue{{},
-                     0,
-                     std::string(where),
-                     fmt::format("the text is {} bytes long, more than the {} bytes that are read", text.size(), limits.bytes),
-                     "is this the right file?"};
+        return issue(0, fmt::format("the text is {} bytes long, more than the {} bytes that are read", text.size(), limits.bytes),
+                     "is this the right file?");
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        return issue(1, "the text is UTF-16, not UTF-8", "save it as UTF-8");
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        return issue(1, "the text is empty", "is this the right file?");
     const char *reached = text.data();
     Builder builder(text, reached, where, limits);
     const bool read =
         nlohmann::json::sax_parse(TrackingIterator(text.data(), &reached), TrackingIterator(text.data() + text.size(), &reached), &builder);
+    // The lexer takes a zero byte for the end of the text: what comes behind it would be passed over without a word.
+    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos && reached > text.data() + zero)
+        return Issue{{},
+                     1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n')),
+                     builder.issue() ? builder.issue()->where : std::string(where),
+                     "a zero byte, which no JSON has",
+                     "remove it; if the text is UTF-16, save it as UTF-8"};
     if (builder.issue())
         return *builder.issue();
     assert(read);
@@ -382,20 +395,38 @@ std::string joinPath(std::string_view parent, std::string_view key)
 Result<std::string> readTextFile(const std::filesystem::path &file, std::size_t limit)
 {
     const auto issue = [&](std::string what, std::string hint) { return Issue{file.string(), 0, {}, std::move(what), std::move(hint)}; };
+    const auto unreadable = [&](const std::error_code &error) {
+        return issue("cannot be read: " + error.message(), "check the name, the folder and its permissions");
+    };
+    const auto tooLong = [&] {
+        return issue(fmt::format("has more than the {} MiB that are read", limit >> 20), "is this the right file?");
+    };
+    if (file.empty())
+        return issue("the file's name is empty", "name a file");
     std::error_code error;
-    const auto status = std::filesystem::status(file, error);
-    if (!std::filesystem::exists(status))
-        return issue("no such file", "check the name and the folder");
-    if (!std::filesystem::is_regular_file(status))
-        return issue("not a file that can be read as a whole", "name a regular file");
+    const std::filesystem::file_status status = std::filesystem::status(file, error);
+    switch (status.type()) {
+    case std::filesystem::file_type::regular: break;
+    case std::filesystem::file_type::not_found: return issue("no such file", "check the name and the folder");
+    case std::filesystem::file_type::directory: return issue("is a folder", "name a file in it");
+    case std::filesystem::file_type::none: return unreadable(error);
+    default: return issue("is a pipe or a device", "name a regular file"); // opening a pipe would wait for a writer
+    }
     if (const auto size = std::filesystem::file_size(file, error); !error && size > limit)
-        return issue(fmt::format("the file has {} bytes, more than the {} bytes that are read", size, limit), "is this the right file?");
+        return tooLong();
     std::ifstream stream(file, std::ios::binary);
+    if (!stream.is_open())
+        return unreadable({errno, std::generic_category()});
+    // The file may be longer than it says, and grow while it is read: never more is kept than may be.
     std::string text;
-    if (stream)
-        text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-    if (!stream)
-        return issue("the file cannot be read", "check its permissions");
+    std::vector<char> buffer(std::size_t{64} << 10);
+    while (stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || stream.gcount() > 0) {
+        text.append(buffer.data(), static_cast<std::size_t>(stream.gcount()));
+        if (text.size() > limit)
+            return tooLong();
+    }
+    if (stream.bad())
+        return issue("cannot be read to its end", "check the disk");
     return text;
 }
 

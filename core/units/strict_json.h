@@ -54,8 +54,8 @@ struct JsonLimits {
     std::size_t values = 200'000;              ///< nulls, numbers, strings, lists and objects, all together
 };
 
-/// Reads one JSON document. Malformed text, invalid UTF-8, keys that occur twice in an object, numbers too large for a double
-/// and what exceeds the limits are an Issue with the line and, for keys, the path below `where`.
+/// Reads one JSON document. Malformed text, invalid UTF-8, UTF-16, zero bytes, keys that occur twice in an object, numbers too
+/// large for a double and what exceeds the limits are an Issue with the line and, for keys, the path below `where`.
 Result<JsonValue> parseJson(std::string_view text, std::string_view where = {}, const JsonLimits &limits = {});
 
 /// Parsing the text gives an equal value. `indent` 0: one line, no spaces; above: that many spaces for each level, lists of
@@ -68,7 +68,8 @@ std::string quoteJson(std::string_view text);
 /// "a.b"; either part may be empty.
 std::string joinPath(std::string_view parent, std::string_view key);
 
-/// The text of a regular file of at most `limit` bytes. The Issue carries the file's name.
+/// The text of a regular file of at most `limit` bytes. The Issue carries the file's name; what is no file (a folder, a pipe, a
+/// device, nothing) is said to be what it is, and never opened.
 Result<std::string> readTextFile(const std::filesystem::path &file, std::size_t limit = std::size_t{16} << 20);
 
 } // namespace headroom

@@ -45,6 +45,7 @@ std::vector<BrokenLine> brokenLines()
         {"empty key", with(R"("": 1)"), nullptr},
         {"duplicate key", with(R"("loss": "logits", "loss": "logits")"), "loss"},
         {"duplicate key inside", with(R"("batch": {"micro_batch": 1, "micro_batch": 2})"), "batch.micro_batch"},
+        {"a path for a group", with(R"("batch.micro_batch": 2)"), "batch.micro_batch"},
         // the format number
         {"newer format", R"({"headroom_plan": 2})", "headroom_plan"},
         {"format 0", R"({"headroom_plan": 0})", "headroom_plan"},
@@ -67,6 +68,7 @@ std::vector<BrokenLine> brokenLines()
         {"hidden size as text", withConfigKey("hidden_size", R"("64")"), "model.config.hidden_size"},
         {"hidden size with a fraction", withConfigKey("hidden_size", "64.5"), "model.config.hidden_size"},
         {"a billion layers", withConfigKey("num_hidden_layers", "1000000000"), "model.config.num_hidden_layers"},
+        {"a thousand layers", withConfigKey("num_hidden_layers", "1000"), "model.config.num_hidden_layers"},
         {"vocabulary null", withConfigKey("vocab_size", "null"), "model.config.vocab_size"},
         // wrong types
         {"batch as list", with(R"("batch": [])"), "batch"},
@@ -113,6 +115,7 @@ std::vector<BrokenLine> brokenLines()
         {"half a surrogate pair", R"({"headroom_plan": 1, "name": "\ud800"})", nullptr},
         {"UTF-16", QByteArray("\xff\xfe{\0}\0", 6), nullptr},
         {"a zero byte", QByteArray("{\"headroom_plan\"\0: 1}", 21), nullptr},
+        {"a zero byte behind the plan", smallPlan("broken") + QByteArray("\0 more", 6), nullptr},
         {"a control character", QByteArray("{\"headroom_plan\": 1, \"name\": \"\x01\"}"), nullptr},
         // size and depth
         {"lists nested a hundred thousand deep", QByteArray(100'000, '['), nullptr},

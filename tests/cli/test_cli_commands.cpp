@@ -24,6 +24,8 @@ private slots:
     void versionIsPrinted();
     void badCommandLineIsBadInput_data();
     void badCommandLineIsBadInput();
+    void commandLineErrorsSayWhat_data();
+    void commandLineErrorsSayWhat();
     void estimateForPeople();
     void estimateAsJson();
     void severalPlansGiveAnArray();
@@ -35,6 +37,10 @@ private slots:
     void badPlanFileIsBadInput_data();
     void badPlanFileIsBadInput();
     void oneBadPlanOfSeveralIsNamed();
+    void refusalsHaveTheirLine_data();
+    void refusalsHaveTheirLine();
+    void configFilesAreNamedWithThePlan_data();
+    void configFilesAreNamedWithThePlan();
     void presetsAreListed();
     void gpusAreListed();
     void reportAsMarkdown();
@@ -136,6 +142,55 @@ void CliCommandsTest::badCommandLineIsBadInput()
     QCOMPARE(run.status, 2);
     QVERIFY2(!run.error.isEmpty(), "nothing is said on standard error");
     QVERIFY(run.output.isEmpty());
+}
+
+void CliCommandsTest::commandLineErrorsSayWhat_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QByteArray>("message");
+    const QByteArray noName = ": the file's name is empty (name a file)\n";
+    QTest::newRow("nothing") << QStringList{} << QByteArray("a command is missing (headroom-cli --help says what is understood)\n");
+    QTest::newRow("unknown command") << QStringList{"estmate"} << QByteArray("there is no command \"estmate\" (did you mean estimate?)\n");
+    QTest::newRow("no such command")
+        << QStringList{"zzz"}
+        << QByteArray("there is no command \"zzz\" (there are estimate, report, presets, gpus or replay-allocator)\n");
+    QTest::newRow("option before a command")
+        << QStringList{"--colour"}
+        << QByteArray("there is no option \"--colour\" before a command (headroom-cli --help says what is understood)\n");
+    QTest::newRow("unknown option")
+        << QStringList{"gpus", "--colour"}
+        << QByteArray("The following argument was not expected: --colour (headroom-cli gpus --help says what is understood)\n");
+    QTest::newRow("unknown unit") << QStringList{"gpus", "--unit", "x"} << QByteArray("--unit: there is no unit \"x\" (write GiB or GB)\n");
+    QTest::newRow("unknown format") << QStringList{"report", m_plan, "--as", "html"}
+                                    << QByteArray("--as: there is no format \"html\" (write markdown, csv or json)\n");
+    QTest::newRow("empty plan") << QStringList{"estimate", ""} << "PLAN" + noName;
+    QTest::newRow("empty report") << QStringList{"report", ""} << "PLAN" + noName;
+    QTest::newRow("empty lines") << QStringList{"estimate", "--jsonl", ""} << "--jsonl" + noName;
+    QTest::newRow("empty sequences") << QStringList{"replay-allocator", "--jsonl", ""} << "--jsonl" + noName;
+    QTest::newRow("standard input twice")
+        << QStringList{"estimate", "-", "-"}
+        << QByteArray("PLAN: - is given twice, but there is only one standard input (give plans as files, or all of them on "
+                      "standard input, one a line, with --jsonl -)\n");
+    QTest::newRow("part of a config") << QStringList{"estimate", m_plan, "--set", "model.config.hidden_size=5"}
+                                      << QByteArray(
+                                             "model.config.hidden_size: a config.json is given whole (change the file and name it as "
+                                             "model.config_path, or write model.config={...})\n");
+    QTest::newRow("part of a list") << QStringList{"estimate", m_plan, "--set", "gpus[0]=nvidia-rtx-4090-24gb"}
+                                    << QByteArray("gpus[0]: a list is given whole (write gpus=[\"first\", \"second\"])\n");
+    QTest::newRow("below a value") << QStringList{"estimate", m_plan, "--set", "batch.micro_batch.x=5"}
+                                   << QByteArray("batch.micro_batch.x: batch.micro_batch is a value, nothing stands below it (set "
+                                                 "batch.micro_batch itself)\n");
+    QTest::newRow("control characters") << QStringList{"estimate", m_plan, "--set", "a\n\x1b[31m=5"} << QByteArray("a??[31m: unknown key");
+}
+
+void CliCommandsTest::commandLineErrorsSayWhat()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QByteArray, message);
+    const CliRun run = runCli(arguments);
+    QCOMPARE(run.status, 2);
+    QVERIFY2(run.error.startsWith("headroom-cli: command line: " + message), run.error.constData());
+    QCOMPARE(run.error.count('\n'), 1);
 }
 
 void CliCommandsTest::estimateForPeople()
@@ -283,6 +338,66 @@ void CliCommandsTest::oneBadPlanOfSeveralIsNamed()
     QVERIFY(run.output.isEmpty());
 }
 
+void CliCommandsTest::refusalsHaveTheirLine_data()
+{
+    QTest::addColumn<QByteArray>("rest");
+    QTest::addColumn<QStringList>("options");
+    QTest::addColumn<QByteArray>("place");
+    const QByteArray file = "refused.headroom.json";
+    QTest::newRow("GPU of a list") << QByteArray("\"gpus\": [\n\"nvidia-rtx-4090-24gb\",\n\"nvidia-rtx-9999\"]") << QStringList{}
+                                   << file + ":6: gpus[1]: ";
+    QTest::newRow("not executed yet") << QByteArray("\"batch\": {},\n\"attention\": \"sdpa\",\n\"compile\": true") << QStringList{}
+                                      << file + ":6: compile: ";
+    QTest::newRow("choice not executed") << QByteArray("\n\"precision\": {\n\"recipe\": \"fp8\"}") << QStringList{}
+                                         << file + ":6: precision.recipe: ";
+    QTest::newRow("contradiction") << QByteArray("\n\"parallel\":\n{\"data\":\n8}") << QStringList{} << file + ":7: parallel.data: ";
+    QTest::newRow("left out") << QByteArray("\"checkpointing\": \"selective\"") << QStringList{} << file + ": selective: ";
+    QTest::newRow("set by the command line") << QByteArray("\"precision\": {\"recipe\": \"bf16\"}")
+                                             << QStringList{"--set", "precision.recipe=fp8"}
+                                             << QByteArray("command line: precision.recipe: ");
+}
+
+void CliCommandsTest::refusalsHaveTheirLine()
+{
+    QFETCH(QByteArray, rest);
+    QFETCH(QStringList, options);
+    QFETCH(QByteArray, place);
+    const QString file =
+        write("refused.headroom.json", "{\n\"headroom_plan\": 1,\n\"model\": {\"preset\": \"Qwen/Qwen3-0.6B\"},\n" + rest + "}");
+    const CliRun run = runCli(QStringList{"estimate", file} + options);
+    QCOMPARE(run.status, 2);
+    QVERIFY2(run.error.contains(place), run.error.constData());
+}
+
+void CliCommandsTest::configFilesAreNamedWithThePlan_data()
+{
+    QTest::addColumn<QString>("config");
+    QTest::addColumn<QByteArray>("message");
+    write("empty.json", "");
+    write("bad.json", "{\n\"model_type\": \"llama\",\n\"hidden_size\": 0\n}");
+    write("utf-16.json", QByteArray("\xff\xfe{\0}\0", 6));
+    write("bert.json", "{\n\"model_type\": \"bert\"}");
+    QTest::newRow("not there") << "no.json" << QByteArray("no.json: no such file (");
+    QTest::newRow("a folder") << "." << QByteArray("is a folder (");
+    QTest::newRow("a device") << "/dev/null" << QByteArray("/dev/null: is a pipe or a device (");
+    QTest::newRow("empty") << "empty.json" << QByteArray("empty.json:1: the text is empty (");
+    QTest::newRow("bad value") << "bad.json" << QByteArray("bad.json:3: hidden_size: must be at least 1 (write a whole number from 1 to ");
+    QTest::newRow("UTF-16") << "utf-16.json" << QByteArray("utf-16.json:1: the text is UTF-16, not UTF-8 (save it as UTF-8)");
+    QTest::newRow("not executed") << "bert.json" << QByteArray("bert.json:2: model_type: bert: ");
+}
+
+void CliCommandsTest::configFilesAreNamedWithThePlan()
+{
+    QFETCH(QString, config);
+    QFETCH(QByteArray, message);
+    const QString file =
+        write("names-a-config.headroom.json", "{\n\"headroom_plan\": 1,\n\"model\": {\n\"config_path\": \"" + config.toUtf8() + "\"}}");
+    const CliRun run = runCli({"estimate", file});
+    QCOMPARE(run.status, 2);
+    QVERIFY2(run.error.contains("names-a-config.headroom.json:4: model.config_path: "), run.error.constData());
+    QVERIFY2(run.error.contains(message), run.error.constData());
+}
+
 void CliCommandsTest::presetsAreListed()
 {
     const QJsonArray presets = runCli({"presets", "--json"}).array();
@@ -369,12 +484,14 @@ void CliCommandsTest::fullDiskIsSaid()
 {
     if (!QFile::exists("/dev/full"))
         QSKIP("needs /dev/full");
-    QProcess process;
-    process.setStandardOutputFile("/dev/full");
-    process.start(QStringLiteral(HEADROOM_CLI), {"gpus"});
-    QVERIFY(process.waitForFinished());
-    QCOMPARE(process.exitCode(), 3);
-    QVERIFY(process.readAllStandardError().contains("cannot write to standard output"));
+    for (const QStringList &arguments : {QStringList{"gpus"}, {"--help"}, {"-h"}, {"estimate", "--help"}, {"--version"}}) {
+        QProcess process;
+        process.setStandardOutputFile("/dev/full");
+        process.start(QStringLiteral(HEADROOM_CLI), arguments);
+        QVERIFY(process.waitForFinished());
+        QCOMPARE(process.exitCode(), 3);
+        QVERIFY(process.readAllStandardError().contains("cannot write to standard output"));
+    }
 }
 
 void CliCommandsTest::closedPipeEndsQuietly()

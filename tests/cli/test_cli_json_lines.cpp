@@ -29,6 +29,12 @@ private slots:
     void checkLooksAtEveryLine();
     void configPathIsBesideTheFile();
     void missingFileIsBadInput();
+    void endlessLineEndsTheRun_data();
+    void endlessLineEndsTheRun();
+    void devicesAreRefused_data();
+    void devicesAreRefused();
+    void hugeFileIsRefused();
+    void faultOfAConfigFileIsPlaced();
     void allocatorSequenceIsReplayed();
     void brokenSequenceIsAnswered_data();
     void brokenSequenceIsAnswered();
@@ -224,6 +230,65 @@ void CliJsonLinesTest::missingFileIsBadInput()
     const CliRun folder = runCli({"estimate", "--jsonl", "/"});
     QCOMPARE(folder.status, 2);
     QVERIFY(!folder.error.isEmpty());
+}
+
+void CliJsonLinesTest::endlessLineEndsTheRun_data()
+{
+    QTest::addColumn<QString>("command");
+    QTest::newRow("plans") << "estimate";
+    QTest::newRow("sequences") << "replay-allocator";
+}
+
+void CliJsonLinesTest::endlessLineEndsTheRun()
+{
+    QFETCH(QString, command);
+    QProcess process;
+    process.setStandardInputFile("/dev/zero");
+    process.start(QStringLiteral(HEADROOM_CLI), {command, "--jsonl", "-"});
+    QVERIFY(process.waitForFinished(60'000));
+    QCOMPARE(process.exitCode(), 2);
+    CliRun run;
+    run.output = process.readAllStandardOutput();
+    QCOMPARE(run.lines().size(), 1);
+    verifyError(run.lines()[0], 1, {});
+    QVERIFY(process.readAllStandardError().startsWith("headroom-cli: standard input:1: the line does not end within 256 MiB"));
+}
+
+void CliJsonLinesTest::devicesAreRefused_data() { endlessLineEndsTheRun_data(); }
+
+void CliJsonLinesTest::devicesAreRefused()
+{
+    QFETCH(QString, command);
+    const CliRun run = runCli({command, "--jsonl", "/dev/zero"});
+    QCOMPARE(run.status, 2);
+    QCOMPARE(run.error, QByteArray("headroom-cli: /dev/zero: is a device (name a file or a pipe, or give - for standard input)\n"));
+    QVERIFY(run.output.isEmpty());
+}
+
+void CliJsonLinesTest::hugeFileIsRefused()
+{
+    QTemporaryDir folder;
+    QFile file(folder.filePath("plans.jsonl"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    if (!file.resize((qint64(16) << 30) + 1)) // all hole: nothing is written
+        QSKIP("needs a file system with sparse files");
+    const CliRun run = runCli({"estimate", "--jsonl", file.fileName()});
+    QCOMPARE(run.status, 2);
+    QVERIFY2(run.error.contains("has more than the 16 GiB that are read"), run.error.constData());
+}
+
+void CliJsonLinesTest::faultOfAConfigFileIsPlaced()
+{
+    QTemporaryDir folder;
+    QFile config(folder.filePath("config.json"));
+    QVERIFY(config.open(QIODevice::WriteOnly));
+    config.write("{\n\"model_type\": \"llama\",\n\"hidden_size\": 0}");
+    config.close();
+    const QByteArray line = R"({"headroom_plan": 1, "model": {"config_path": ")" + config.fileName().toUtf8() + "\"}}";
+    const CliRun run = runCli({"estimate", "--jsonl", "-"}, "\n" + line + "\n");
+    QCOMPARE(run.lines().size(), 1);
+    verifyError(run.lines()[0], 2, "model.config_path");
+    QVERIFY(run.lines()[0]["error"].toObject()["what"].toString().endsWith("config.json:3: hidden_size: must be at least 1"));
 }
 
 void CliJsonLinesTest::allocatorSequenceIsReplayed()

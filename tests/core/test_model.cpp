@@ -241,8 +241,9 @@ private slots:
     void ropeOfOldAndNewConfigs()
     {
         QCOMPARE(small(R"("rope_scaling": {"type": "linear", "factor": 2.0})")->ropeType, std::string("linear"));
-        QCOMPARE(small(R"("rope_scaling": {"rope_type": "llama3"})")->ropeType, std::string("llama3"));
-        QCOMPARE(small(R"("rope_parameters": {"rope_theta": 1e6, "rope_type": "yarn"})")->ropeType, std::string("yarn"));
+        QCOMPARE(small(R"("rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4})")->ropeType,
+                 std::string("llama3"));
+        QCOMPARE(small(R"("rope_parameters": {"rope_theta": 1e6, "rope_type": "yarn", "factor": 4})")->ropeType, std::string("yarn"));
         QCOMPARE(small(R"("rope_parameters": {"rope_theta": 1e6})")->ropeType, std::string("default"));
         QCOMPARE(small(R"("rope_scaling": null)")->ropeType, std::string("default"));
     }
@@ -257,6 +258,72 @@ private slots:
     }
 
     /// named_parameters() order: the embedding first, q k v o, norms last in each layer, the head at the end unless tied.
+    /// What each class of transformers 5.24 writes of itself, `to_json_string(use_diff=False)`, is a sound config.
+    void defaultsOfTransformersAreAccepted()
+    {
+        const std::string text = readTextFile(std::filesystem::path(HEADROOM_SOURCE_DIR) / "tests/core/data/default_configs.jsonl").value();
+        int read = 0;
+        for (std::size_t from = 0; from < text.size(); ++read) {
+            const std::size_t end = text.find('\n', from);
+            const Result<ModelConfig> config = readModelConfig(text.substr(from, end - from));
+            QVERIFY2(config.ok(), config ? "" : toString(config.issue()).c_str());
+            from = end + 1;
+        }
+        QCOMPARE(read, 22);
+    }
+
+    /// Values that config.json on the Hub hold and transformers builds the model with, null among them.
+    void soundKeysAreAccepted_data()
+    {
+        QTest::addColumn<QString>("type");
+        QTest::addColumn<QString>("keys");
+        QTest::newRow("null everywhere")
+            << "llama"
+            << R"("rope_theta": null, "rope_scaling": null, "partial_rotary_factor": null, "layer_types": null, "num_local_experts": null,
+                  "pad_token_id": null, "bos_token_id": null, "eos_token_id": null, "torch_dtype": null, "rms_norm_eps": null,
+                  "use_cache": null, "sliding_window": null, "original_max_position_embeddings": null, "max_window_layers": null)";
+        QTest::newRow("minus one pads") << "llama"
+                                        << R"("pad_token_id": -1)";
+        QTest::newRow("several ends") << "llama"
+                                      << R"("eos_token_id": [1, 2, 3])";
+        QTest::newRow("padding beyond, not embedded") << "gpt_neox"
+                                                      << R"("pad_token_id": 100000)";
+        QTest::newRow("theta as a whole number") << "llama"
+                                                 << R"("rope_theta": 500000)";
+        QTest::newRow("empty scaling") << "llama"
+                                       << R"("rope_scaling": {})";
+        QTest::newRow("yarn of null")
+            << "llama"
+            << R"("rope_scaling": {"rope_type": "yarn", "factor": null, "original_max_position_embeddings": 1024})";
+        QTest::newRow("Llama 3.1") << "llama"
+                                   << R"("rope_scaling": {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+                  "original_max_position_embeddings": 8192, "rope_type": "llama3"}, "torch_dtype": "bfloat16")";
+        QTest::newRow("Qwen2.5 with yarn")
+            << "qwen2"
+            << R"("rope_scaling": {"factor": 4.0, "original_max_position_embeddings": 32768, "type": "yarn"}, "num_key_value_heads": 4)";
+        QTest::newRow("long rope") << "phi3"
+                                   << R"("rope_scaling": {"type": "longrope", "short_factor": [1, 1.5, 1, 1, 1, 1, 1, 1],
+                  "long_factor": [1, 2, 3, 4, 5, 6, 7, 8]}, "original_max_position_embeddings": 4096)";
+        QTest::newRow("kinds of layer") << "llama"
+                                        << R"("layer_types": ["full_attention", "full_attention"])";
+        QTest::newRow("kinds of rope")
+            << "gemma3_text"
+            << R"("rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+                  "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}, "sliding_window": 512, "num_key_value_heads": 4)";
+        QTest::newRow("no experts") << "llama"
+                                    << R"("num_local_experts": 0, "num_experts": 1)";
+    }
+    void soundKeysAreAccepted()
+    {
+        QFETCH(QString, type);
+        QFETCH(QString, keys);
+        const QString text = QStringLiteral(R"({"model_type": "%1", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "intermediate_size": 128, "vocab_size": 256, %2})")
+                                 .arg(type, keys);
+        const Result<ModelConfig> config = readModelConfig(text.toStdString());
+        QVERIFY2(config.ok(), config ? "" : toString(config.issue()).c_str());
+    }
+
     void inventoryInModuleOrder()
     {
         const ModelConfig config = small(R"("num_key_value_heads": 2, "head_dim": 16)", "qwen3").value();
@@ -282,7 +349,7 @@ private slots:
     void absurdTotalsAreRefused()
     {
         const Result<ModelConfig> absurd = readModelConfig(
-            R"({"model_type": "llama", "hidden_size": 1048576, "num_hidden_layers": 10000, "num_attention_heads": 65536, "head_dim": 1048576,
+            R"({"model_type": "llama", "hidden_size": 1048576, "num_hidden_layers": 512, "num_attention_heads": 65536, "head_dim": 1048576,
                 "intermediate_size": 4194304, "vocab_size": 134217728})");
         QVERIFY(!absurd.ok());
         QCOMPARE(absurd.issue().where, std::string("model.config"));

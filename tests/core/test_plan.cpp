@@ -287,6 +287,32 @@ private slots:
         QVERIFY(assign(plan, "", "4").has_value());
         QVERIFY(assign(plan, "headroom_plan", "1").has_value());
         QVERIFY(assign(plan, "name", "\xff").has_value());
+        QVERIFY(set("selective.every", "3"));
+        QVERIFY(plan.selective.every == 3);
+        QCOMPARE(assign(plan, "selective.every", "0")->where, std::string("selective.every"));
+        QCOMPARE(assign(plan, "selective.evry", "3")->hint, std::string("did you mean \"every\"?"));
+        for (const char *path :
+             {"model.config.hidden_size", "gpus[0]", "gpus[0].x", "batch.micro_batch.x", "headroom_plan.x", "model.preset.x"}) {
+            const std::optional<Issue> issue = assign(plan, path, "5");
+            QCOMPARE(issue->where, std::string(path));
+            QVERIFY2(issue->what != "unknown key" && issue->hint.find("known here") == std::string::npos, issue->what.c_str());
+        }
+    }
+
+    void linesOfPaths()
+    {
+        constexpr const char *text = "{\n\"batch\": {\n\"micro_batch\": 4},\n\"gpus\": [\n\"a\",\n\"b\"],\n"
+                                     "\"model\": {\"config\": {\n\"layer_types\": [\n\"x\"]}}}";
+        QCOMPARE(lineOf(text, "batch.micro_batch"), 3);
+        QCOMPARE(lineOf(text, "batch.sequence_length"), 2);
+        QCOMPARE(lineOf(text, "gpus"), 4);
+        QCOMPARE(lineOf(text, "gpus[1]"), 6);
+        QCOMPARE(lineOf(text, "gpus[2]"), 4);
+        QCOMPARE(lineOf(text, "model.config.layer_types[0]"), 9);
+        QCOMPARE(lineOf(text, "parallel.data"), 0);
+        for (const char *path : {"", ".", "[", "[[", "gpus[", "gpus[x]", "gpus[99999999999999999999]", "..batch"})
+            QVERIFY2(lineOf(text, path) <= 4, path);
+        QCOMPARE(lineOf("{", "batch"), 0);
     }
 
     void wrongChoicesNameTheNearestAndAll()

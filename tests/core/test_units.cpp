@@ -189,6 +189,17 @@ private slots:
         QVERIFY(!readTextFile(path("missing.txt")).ok());
         QVERIFY(!readTextFile(folder.path().toStdString()).ok());
         QCOMPARE(readTextFile(path("missing.txt")).issue().file, path("missing.txt").string());
+        const auto whatIs = [](const std::filesystem::path &name) { return readTextFile(name).issue().what; };
+        QCOMPARE(whatIs(path("missing.txt")), std::string("no such file"));
+        QCOMPARE(whatIs(path("a.txt") / "b"), std::string("no such file"));
+        QCOMPARE(whatIs(folder.path().toStdString()), std::string("is a folder"));
+        QCOMPARE(whatIs({}), std::string("the file's name is empty"));
+        QVERIFY(whatIs(path(std::string(5000, 'x').c_str())).starts_with("cannot be read: "));
+        if (QFile::exists("/dev/zero"))
+            QCOMPARE(whatIs("/dev/zero"), std::string("is a pipe or a device"));
+        // Files of /proc say that they are empty, and some go on without end.
+        if (QFile::exists("/proc/self/status"))
+            QVERIFY(!readTextFile("/proc/self/status").value().empty() && !readTextFile("/proc/self/status", 10).ok());
     }
 };
 

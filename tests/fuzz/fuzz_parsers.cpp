@@ -7,11 +7,13 @@
 #include "core/estimate/estimate.h"
 #include "core/plan/fields.h"
 #include "core/plan/plan_json.h"
+#include "core/units/text.h"
 #include "mutator.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -45,6 +47,7 @@ bool feedPlan(const std::string &text)
     const Result<TrainingPlan> plan = readPlan(text);
     if (!plan)
         return requireUseful(plan.issue());
+    require(isValidUtf8(text) && text.find('\0') == std::string::npos, "a plan that was read is UTF-8 to its last byte");
     for (const PlanStyle style : {PlanStyle::Short, PlanStyle::Complete}) {
         const Result<TrainingPlan> again = readPlan(writePlan(*plan, style));
         require(again.ok(), "a plan that was written can be read");
@@ -60,6 +63,9 @@ bool feedSetting(const std::string &text)
     TrainingPlan plan;
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string_view value = std::string_view(text).substr(std::min(equals + 1, text.size()));
+    static const std::string document = writePlan(TrainingPlan(), PlanStyle::Complete);
+    const int line = lineOf(document, text.substr(0, equals));
+    require(line >= 0 && line <= std::count(document.begin(), document.end(), '\n'), "a path has a line of its document, or none");
     if (const std::optional<Issue> issue = assign(plan, text.substr(0, equals), value)) {
         require(plan == TrainingPlan(), "a plan is untouched where a field could not be set");
         return requireUseful(*issue);
@@ -72,6 +78,7 @@ bool feedConfig(const std::string &text)
     const Result<ModelConfig> config = readModelConfig(text);
     if (!config)
         return requireUseful(config.issue());
+    require(isValidUtf8(text) && text.find('\0') == std::string::npos, "a config that was read is UTF-8 to its last byte");
     require(config->hiddenSize > 0 && config->layers > 0 && config->vocabSize > 0, "a config that was read has sizes");
     return true;
 }
@@ -171,11 +178,13 @@ std::map<std::string, Subject> subjects()
         {"setting",
          {feedSetting,
           {"batch.micro_batch=4", "method.targets=[\"q_proj\"]", "name=a plan", "selective={\"every\": 2}", "gpus=[]",
-           "precision.master=none"}}},
+           "precision.master=none", "selective.every=2", "gpus[0]=a", "model.config.hidden_size=5"}}},
         {"config",
          {feedConfig,
           {smallConfig,
-           R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 256, "rope_scaling": {"rope_type": "llama3", "factor": 8.0}})"}}},
+           R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 256, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}})",
+           R"({"model_type": "mistral", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 128, "vocab_size": 256, "layer_types": ["full_attention", "full_attention"], "pad_token_id": 0, "eos_token_id": [1, 2], "torch_dtype": "bfloat16", "rope_theta": 1e4, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}})",
+           R"({"model_type": "phi3", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 256, "rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1, 1, 1, 1, 1], "long_factor": [1, 2, 3, 4, 5, 6, 7, 8]}})"}}},
         {"allocator",
          {feedAllocator,
           {R"({"config": {"capacity_bytes": 85899345920, "max_split_size_mb": null, "expandable_segments": false, "roundup_power2_divisions": null, )"

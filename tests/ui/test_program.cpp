@@ -63,7 +63,7 @@ private slots:
     void exportsAConfig();
     void badInputEndsWithTwo_data();
     void badInputEndsWithTwo();
-    void whatCannotBeWrittenEndsWithOne();
+    void whatCannotBeWrittenEndsWithThree();
     void neverWritesOverThePlan();
     void devicesAndPipesAreLeftAlone();
     void aWindowNeedsADisplay();
@@ -77,6 +77,7 @@ void TestProgram::saysItsVersionAndHelp()
     const Ended help = run({"--help"});
     QCOMPARE(help.status, 0);
     QVERIFY2(help.output.contains("--export") && help.output.contains("report.pdf"), qPrintable(help.output));
+    QVERIFY2(help.output.contains("Exit status:") && help.output.contains("\n  3  "), qPrintable(help.output));
 }
 
 void TestProgram::exportsWithoutADisplay_data()
@@ -120,8 +121,9 @@ void TestProgram::badInputEndsWithTwo_data()
                                   << "batch.micro_batch";
     QTest::newRow("unknown model") << QByteArray(R"({"headroom_plan": 1, "model": {"preset": "no/body"}})") << "model";
     QTest::newRow("not executed yet")
-        << QByteArray(R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "parallel": {"engine": "fsdp2", "data": 2}})")
-        << "parallel";
+        << QByteArray(
+               "{\"headroom_plan\": 1, \"model\": {\"preset\": \"Qwen/Qwen3-8B\"},\n\"parallel\": {\"engine\": \"fsdp2\", \"data\": 2}}")
+        << "line 2: parallel.engine";
 }
 
 void TestProgram::badInputEndsWithTwo()
@@ -136,15 +138,33 @@ void TestProgram::badInputEndsWithTwo()
     QCOMPARE(run({"--export", folder.path("report.pdf"), folder.path("not there.json")}).status, 2);
     QCOMPARE(run({"--export", folder.path("report.pdf")}).status, 2);
     QCOMPARE(run({"--no-such-option"}).status, 2);
+    for (const QString &target : {QString(), folder.path("report.html")}) {
+        const Ended unnamed = run({"--export", target, folder.write("good.headroom.json", plan())});
+        QCOMPARE(unnamed.status, 2);
+        QVERIFY2(unnamed.errors.contains("--export: ") && unnamed.errors.contains(".pdf"), qPrintable(unnamed.errors));
+    }
+    const Ended noPlan = run({"--export", folder.path("report.pdf"), QString()});
+    QCOMPARE(noPlan.status, 2);
+    QVERIFY2(noPlan.errors.contains("the file's name is empty"), qPrintable(noPlan.errors));
 }
 
-void TestProgram::whatCannotBeWrittenEndsWithOne()
+void TestProgram::whatCannotBeWrittenEndsWithThree()
 {
     const Folder folder;
     const QString file = folder.write("plan.headroom.json", plan());
     const Ended ended = run({"--export", folder.path("no such folder/report.pdf"), file});
-    QCOMPARE(ended.status, 1);
+    QCOMPARE(ended.status, 3);
     QVERIFY2(ended.errors.contains("report.pdf"), qPrintable(ended.errors));
+    if (!QFile::exists("/dev/full"))
+        return;
+    for (const char *option : {"--help", "--version"}) {
+        QProcess process;
+        process.setStandardOutputFile("/dev/full");
+        process.start(HEADROOM_PROGRAM, {option});
+        QVERIFY(process.waitForFinished(60000));
+        QCOMPARE(process.exitCode(), 3);
+        QVERIFY(process.readAllStandardError().contains("cannot write to standard output"));
+    }
 }
 
 void TestProgram::neverWritesOverThePlan()
@@ -168,7 +188,7 @@ void TestProgram::devicesAndPipesAreLeftAlone()
     QCOMPARE(::mkfifo(qPrintable(pipe), 0600), 0);
     QVERIFY(QFile::link(pipe, folder.path("report.pdf")));
     const Ended written = run({"--export", folder.path("report.pdf"), file});
-    QCOMPARE(written.status, 1);
+    QCOMPARE(written.status, 3);
     QVERIFY2(written.errors.contains("report.pdf") && written.errors.contains("is a pipe or a device"), qPrintable(written.errors));
     QVERIFY(QFileInfo::exists(pipe) && !QFileInfo(pipe).isFile());
     const Ended read = run({"--export", folder.path("chart.png"), pipe});

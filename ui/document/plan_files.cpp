@@ -5,6 +5,7 @@
 #include "core/model/model_config.h"
 #include "core/plan/fields.h"
 #include "core/plan/plan_json.h"
+#include "core/units/strict_json.h"
 
 #include <QCoreApplication>
 #include <QDir>
@@ -39,46 +40,29 @@ bool looksLikeConfig(const QJsonObject &object)
 
 Result<OpenedFile> openPlanOrConfig(const QString &file)
 {
-    const QFileInfo info(file);
-    if (info.isDir())
-        return issueFor(file, PlanFiles::tr("is a folder"), PlanFiles::tr("choose a *.headroom.json file or a config.json"));
-    // Opening a pipe would wait for someone to write into it.
-    if (info.exists() && !info.isFile())
-        return issueFor(file, PlanFiles::tr("is a pipe or a device"), PlanFiles::tr("choose a *.headroom.json file or a config.json"));
-    QFile source(file);
-    if (!source.open(QIODevice::ReadOnly))
-        return issueFor(file, PlanFiles::tr("cannot be read: %1").arg(source.errorString()),
-                        PlanFiles::tr("check the path and its permissions"));
-    if (source.size() > maximumFileBytes)
-        return issueFor(file, PlanFiles::tr("is too large for a plan (%1 MiB)").arg(source.size() >> 20),
-                        PlanFiles::tr("a plan has at most 16 MiB"));
-    // The file may grow while it is read: never more is read than a plan may have.
-    const QByteArray content = source.read(maximumFileBytes + 1);
-    if (content.size() > maximumFileBytes)
-        return issueFor(file, PlanFiles::tr("is too large for a plan"), PlanFiles::tr("a plan has at most 16 MiB"));
-
-    const QJsonObject object = QJsonDocument::fromJson(content).object();
+    auto text = readTextFile(QFile::encodeName(file).toStdString(), maximumFileBytes);
+    if (!text)
+        return std::move(text.issue());
+    const auto placed = [&](Issue issue) {
+        issue.file = QDir::toNativeSeparators(file).toStdString();
+        return issue;
+    };
+    const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(*text)).object();
     if (looksLikeConfig(object)) {
-        auto config = readModelConfig(std::string_view(content.constData(), static_cast<std::size_t>(content.size())), "config");
-        if (!config) {
-            Issue issue = config.issue();
-            issue.file = QDir::toNativeSeparators(file).toStdString();
-            return issue;
-        }
-        OpenedFile opened{OpenedFile::Kind::Config, {}};
+        const auto config = readModelConfig(*text, "config");
+        if (!config)
+            return placed(config.issue());
+        OpenedFile opened{OpenedFile::Kind::Config, {}, std::move(*text)};
         opened.plan.model.preset.clear();
         opened.plan.model.config = QJsonDocument(object).toJson(QJsonDocument::Compact).toStdString();
         return opened;
     }
 
-    auto plan = readPlan(std::string_view(content.constData(), static_cast<std::size_t>(content.size())));
-    if (!plan) {
-        Issue issue = plan.issue();
-        issue.file = QDir::toNativeSeparators(file).toStdString();
-        return issue;
-    }
-    plan->folder = info.absolutePath().toStdString();
-    return OpenedFile{OpenedFile::Kind::Plan, std::move(plan).value()};
+    auto plan = readPlan(*text);
+    if (!plan)
+        return placed(plan.issue());
+    plan->folder = QFileInfo(file).absolutePath().toStdString();
+    return OpenedFile{OpenedFile::Kind::Plan, std::move(*plan), std::move(*text)};
 }
 
 std::optional<Issue> writeFile(const QString &file, const QByteArray &content)

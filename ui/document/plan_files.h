@@ -9,6 +9,7 @@
 #include <QString>
 
 #include <optional>
+#include <string>
 
 namespace headroom {
 
@@ -20,6 +21,7 @@ struct OpenedFile {
     };
     Kind kind = Kind::Plan;
     TrainingPlan plan;
+    std::string text; ///< the file's own, in which lineOf() finds the place of an issue
 };
 
 /// Largest file that is read at all.

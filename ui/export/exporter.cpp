@@ -176,16 +176,26 @@ private:
 
 } // namespace
 
+std::optional<Issue> checkExportName(const QString &file)
+{
+    if (file.isEmpty())
+        return Issue{{}, 0, {}, "the file's name is empty", "name a file that ends in .pdf, .png or .svg"};
+    for (const QLatin1String ending : {QLatin1String(".pdf"), QLatin1String(".png"), QLatin1String(".svg")})
+        if (file.endsWith(ending, Qt::CaseInsensitive))
+            return std::nullopt;
+    return Issue{file.toStdString(), 0, {}, "is not the name of a file that Headroom exports", "let the name end in .pdf, .png or .svg"};
+}
+
 std::optional<Issue> exportTo(const QString &file, std::shared_ptr<const Estimate> estimate, std::shared_ptr<const Estimate> baseline,
                               ByteUnit unit)
 {
+    if (auto issue = checkExportName(file))
+        return issue;
     if (file.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive))
         return writeFile(file, pdf(estimate, baseline, unit));
     if (file.endsWith(QLatin1String(".png"), Qt::CaseInsensitive))
         return writeFile(file, Picture(estimate, baseline, unit).png());
-    if (file.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive))
-        return writeFile(file, Picture(estimate, baseline, unit).svg());
-    return Issue{file.toStdString(), 0, {}, "is not the name of a file that Headroom exports", "let the name end in .pdf, .png or .svg"};
+    return writeFile(file, Picture(estimate, baseline, unit).svg());
 }
 
 } // namespace headroom

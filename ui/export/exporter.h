@@ -18,4 +18,7 @@ namespace headroom {
 std::optional<Issue> exportTo(const QString &file, std::shared_ptr<const Estimate> estimate, std::shared_ptr<const Estimate> baseline,
                               ByteUnit unit);
 
+/// What is wrong with the name of a file to export to; nothing where exportTo() knows its ending.
+std::optional<Issue> checkExportName(const QString &file);
+
 } // namespace headroom
