@@ -2,10 +2,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/autograd/tape.h"
 
+#include "core/units/cancelled.h"
+
 #include <algorithm>
 #include <cassert>
 
 namespace headroom::autograd {
+
+namespace {
+
+constexpr StorageId storagesBetweenPolls = 256;
+
+} // namespace
 
 const Dims &Tensor::emptyDims()
 {
@@ -54,6 +62,8 @@ TensorImpl *Tape::newImpl()
 StorageId Tape::allocateStorage(std::int64_t bytes, const char *op, std::uint8_t stream)
 {
     const auto id = static_cast<StorageId>(m_trace.storages.size());
+    if (id % storagesBetweenPolls == 0)
+        throwIfCancelled(m_cancel);
     StorageRecord &record = m_trace.storages.emplace_back();
     record.bytes = bytes;
     record.op = op;

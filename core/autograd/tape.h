@@ -10,6 +10,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 namespace headroom::autograd {
@@ -37,7 +38,8 @@ public:
     Tensor view(const Tensor &tensor, const Dims &sizes, const Dims &strides);
     /// tensor.detach(): shares the storage and nothing else.
     Tensor detach(const Tensor &tensor);
-    /// A storage without a tensor: buffers inside a kernel. Release it with freeStorage().
+    /// A storage without a tensor: buffers inside a kernel. Release it with freeStorage(). Throws Cancelled on request, as
+    /// all that makes storages.
     StorageId allocateStorage(std::int64_t bytes, const char *op, std::uint8_t stream = 0);
     void freeStorage(StorageId storage);
     void setRole(const Tensor &tensor, Role role)
@@ -109,6 +111,9 @@ public:
     };
     /// autocast's cached_cast (ATen/autocast_mode.cpp): a cast of a trainable fp32 leaf is kept until the outermost context ends.
     Tensor autocastCast(const Tensor &tensor);
+
+    /// Where it is stopped, the next storages are not made: Cancelled is thrown instead, within some hundred of them.
+    void setCancel(std::stop_token cancel) { m_cancel = std::move(cancel); }
 
     // -- workspaces
     static constexpr const char *workspaceName = "cuBLAS workspace";
@@ -253,6 +258,7 @@ private:
     std::uint8_t m_stream = 0;
     bool m_onHost = false;
     ModuleHooks *m_moduleHooks = nullptr;
+    std::stop_token m_cancel;
 };
 
 } // namespace headroom::autograd

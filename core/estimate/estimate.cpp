@@ -8,6 +8,7 @@
 #include "core/model/catalogue.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
+#include "core/training/step_repeat.h"
 #include "core/units/checked.h"
 #include "core/units/strict_json.h"
 #include "core/units/text.h"
@@ -21,7 +22,7 @@ namespace headroom {
 
 namespace {
 
-constexpr int tracedSteps = 3;
+constexpr int wantedSteps = 3; ///< the first, and the one taken for all later ones
 
 AllocatorOptions allocatorOptions(const TrainingPlan &plan)
 {
@@ -57,6 +58,46 @@ Peak highestPeak(const StepRecord &record, Bytes outside)
     return higher(withDevice(record.peak(0), outside), withDevice(record.peak(record.steps() - 1), outside));
 }
 
+using SharedRun = std::shared_ptr<const training::TrainingRun>;
+
+/// Executes a plan and replays the allocator over it.
+struct Executor {
+    TrainingPlan plan;
+    const ModelConfig &model;
+    std::int64_t workspace; ///< bytes of a cuBLAS workspace on the GPU
+    std::stop_token cancel;
+
+    /// Three steps, the third left out where it would be the second's like, storage for storage.
+    SharedRun run() const
+    {
+        training::TrainingRun run = training::run(plan, model, wantedSteps - 1, workspace, cancel);
+        if (!training::lastStepIsClosed(run.trace)) {
+            if (training::repeatLastStep(run.trace))
+                ++run.steps;
+            else
+                run = training::run(plan, model, wantedSteps, workspace, cancel);
+        }
+        return std::make_shared<const training::TrainingRun>(std::move(run));
+    }
+
+    /// The third step, where the trace does not have it, is the second once more.
+    ReplayedRun replayed(SharedRun run, const AllocatorOptions &options) const
+    {
+        const std::uint32_t again = run->steps < wantedSteps ? training::lastStep(run->trace) : UINT32_MAX;
+        Replay replayed = replay(run->trace, options, workspace, cancel, again);
+        return {std::move(run), std::move(replayed)};
+    }
+
+    std::shared_ptr<const StepRecord> record(ReplayedRun replayed) const
+    {
+        const bool rounded = plan.runtime.allocator == AllocatorKind::Rounded;
+        return std::make_shared<const StepRecord>(std::move(replayed), rounded, workspace);
+    }
+
+    /// What happens where memory has no end.
+    std::shared_ptr<const StepRecord> unlimited() const { return record(replayed(run(), allocatorOptions(plan))); }
+};
+
 /// What a plan does within one GPU's memory.
 struct OnGpu {
     std::shared_ptr<const StepRecord> record;
@@ -65,23 +106,22 @@ struct OnGpu {
 
 /// `record` was replayed without a limit. Only where that would not fit is it replayed within the GPU's memory, where the
 /// allocator first gives back what it keeps; if even that does not fit, the figures are those it would need.
-OnGpu withinGpu(const TrainingPlan &plan, const Gpu &gpu, const std::shared_ptr<const StepRecord> &record, bool rounded)
+OnGpu withinGpu(const Executor &executor, const Gpu &gpu, const std::shared_ptr<const StepRecord> &record)
 {
-    const Bytes outside = total(outsideOfPyTorch(plan, &gpu));
-    const std::int64_t workspace = cublasWorkspaceBytes(plan, &gpu);
-    const bool otherWorkspace = record->workspaceBytes() != workspace;
+    const Bytes outside = total(outsideOfPyTorch(executor.plan, &gpu));
+    const bool otherWorkspace = record->workspaceBytes() != executor.workspace;
     if (!otherWorkspace && highestPeak(*record, outside).device <= gpu.capacity)
         return {record, {}};
-    const auto replayed = [&](Replay &&replay) {
-        return std::make_shared<const StepRecord>(record->run(), std::move(replay), rounded, workspace);
-    };
-    AllocatorOptions options = allocatorOptions(plan);
+    AllocatorOptions options = allocatorOptions(executor.plan);
     options.capacity = gpu.capacity - outside;
-    Replay limited = options.capacity.value > 0 ? replay(record->trace(), options, workspace) : Replay{{}, {}, 0};
-    if (!limited.outOfMemory)
-        return {replayed(std::move(limited)), {}};
-    const Phase phase = static_cast<Phase>(record->phaseOf(*limited.outOfMemory));
-    return {otherWorkspace ? replayed(replay(record->trace(), allocatorOptions(plan), workspace)) : record, phase};
+    Phase outOfMemory = Phase::Load;
+    if (options.capacity.value > 0) {
+        ReplayedRun limited = executor.replayed(record->run(), options);
+        if (!limited.replay.outOfMemory)
+            return {executor.record(std::move(limited)), {}};
+        outOfMemory = phaseOf(limited.run->trace, *limited.replay.outOfMemory);
+    }
+    return {otherWorkspace ? executor.record(executor.replayed(record->run(), allocatorOptions(executor.plan))) : record, outOfMemory};
 }
 
 GpuEstimate judgeOnGpu(const TrainingPlan &plan, const Gpu &gpu, const OnGpu &within, const Band &band)
@@ -98,18 +138,15 @@ GpuEstimate judgeOnGpu(const TrainingPlan &plan, const Gpu &gpu, const OnGpu &wi
     return out;
 }
 
-/// The same where kernels are chosen by the GPU: the step is executed for this GPU if it is not the first one's.
-OnGpu withItsKernels(const TrainingPlan &plan, const Gpu &gpu, const ModelConfig &model, const std::shared_ptr<const StepRecord> &unlimited,
-                     bool rounded, std::stop_token cancel)
+/// What the plan does on one of its GPUs. Kernels may be chosen by the GPU: then the step is executed for this one.
+OnGpu onGpu(const TrainingPlan &plan, const Gpu &gpu, const ModelConfig &model, const std::shared_ptr<const StepRecord> &unlimited,
+            const std::stop_token &cancel)
 {
-    TrainingPlan alone = plan;
-    alone.gpus = {gpu.id};
-    if (!training::kernelsDependOnGpu(plan) || training::kernelGpu(alone) == training::kernelGpu(plan))
-        return withinGpu(plan, gpu, unlimited, rounded);
-    const std::int64_t workspace = cublasWorkspaceBytes(alone, &gpu);
-    training::TrainingRun run = training::run(alone, model, tracedSteps, workspace, cancel);
-    Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
-    return withinGpu(plan, gpu, std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace), rounded);
+    Executor executor{plan, model, cublasWorkspaceBytes(plan, &gpu), cancel};
+    executor.plan.gpus = {gpu.id};
+    if (!training::kernelsDependOnGpu(plan) || training::kernelGpu(executor.plan) == training::kernelGpu(plan))
+        return withinGpu(executor, gpu, unlimited);
+    return withinGpu(executor, gpu, executor.unlimited());
 }
 
 void addDeepSpeedNotes(Estimate &estimate)
@@ -203,24 +240,32 @@ void addNotes(Estimate &estimate, const Gpu *first)
              "differ.");
 }
 
+} // namespace
+
+std::shared_ptr<const StepRecord> recordOfSteps(const Estimate &estimate, int steps)
+{
+    const Executor executor{estimate.plan, estimate.model, estimate.record->workspaceBytes(), {}};
+    auto run = std::make_shared<const training::TrainingRun>(training::run(estimate.plan, estimate.model, steps, executor.workspace));
+    Replay replayed = replay(run->trace, allocatorOptions(estimate.plan), executor.workspace);
+    return executor.record({std::move(run), std::move(replayed)});
+}
+
+namespace {
+
 Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelConfig model, std::stop_token cancel)
 {
     auto out = std::make_shared<Estimate>();
     out->plan = plan;
     const Gpu *first = plan.gpus.empty() ? nullptr : findGpu(plan.gpus.front());
-    const std::int64_t workspace = cublasWorkspaceBytes(plan, first);
-    const bool rounded = plan.runtime.allocator == AllocatorKind::Rounded;
-
-    training::TrainingRun run = training::run(plan, model, tracedSteps, workspace, cancel);
-    out->model = std::move(model);
+    const Executor executor{plan, model, cublasWorkspaceBytes(plan, first), cancel};
+    const std::shared_ptr<const StepRecord> unlimited = executor.unlimited();
+    // all figures but those of gpus[] are for the first GPU
+    const OnGpu onFirst = first ? withinGpu(executor, *first, unlimited) : OnGpu{unlimited, {}};
+    const std::shared_ptr<const StepRecord> record = onFirst.record;
+    const training::TrainingRun &run = *record->run();
     out->parametersTotal = run.parametersTotal;
     out->parametersTrainable = run.parametersTrainable;
     out->hostSteady = out->hostPeak = Bytes{run.hostBytes};
-    Replay replayed = replay(run.trace, allocatorOptions(plan), workspace);
-    const auto unlimited = std::make_shared<const StepRecord>(std::move(run), std::move(replayed), rounded, workspace);
-    // all figures but those of gpus[] are for the first GPU
-    const OnGpu onFirst = first ? withinGpu(plan, *first, unlimited, rounded) : OnGpu{unlimited, {}};
-    const std::shared_ptr<const StepRecord> record = onFirst.record;
     out->record = record;
 
     const Bytes outside = total(outsideOfPyTorch(plan, first));
@@ -237,8 +282,8 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
         out->firstPhases[p] = out->phases[p];
     for (const std::string &id : plan.gpus)
         if (const Gpu *gpu = findGpu(id))
-            out->gpus.push_back(judgeOnGpu(
-                plan, *gpu, gpu == first ? onFirst : withItsKernels(plan, *gpu, out->model, unlimited, rounded, cancel), out->band));
+            out->gpus.push_back(judgeOnGpu(plan, *gpu, gpu == first ? onFirst : onGpu(plan, *gpu, model, unlimited, cancel), out->band));
+    out->model = std::move(model);
     addNotes(*out, first);
     return std::shared_ptr<const Estimate>(std::move(out));
 }
@@ -330,7 +375,7 @@ Result<std::shared_ptr<const Estimate>> estimate(const TrainingPlan &plan, std::
                      "model",
                      "the estimate itself ran out of memory",
                      "make the model smaller; a model of this many layers is far beyond what is trained"};
-    } catch (const training::Cancelled &) {
+    } catch (const Cancelled &) {
         return Issue{{}, 0, {}, "cancelled", {}};
     }
 }

@@ -3,6 +3,7 @@
 #include "core/estimate/step_record.h"
 
 #include "core/autograd/tape.h"
+#include "core/units/cancelled.h"
 #include "core/units/checked.h"
 
 #include <algorithm>
@@ -12,15 +13,25 @@ namespace headroom {
 
 using namespace autograd;
 
-Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes)
+namespace {
+
+constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.2 ms
+
+} // namespace
+
+Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
+              std::uint32_t again)
 {
+    const auto size = static_cast<std::uint32_t>(trace.events.size());
     Replay out;
-    out.reserved.reserve(trace.events.size());
+    out.reserved.resize(size);
     out.blockBytes.resize(trace.storages.size());
     std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
     CachingAllocator allocator(options);
     auto cacheRelease = trace.cacheReleases.begin();
-    for (std::uint32_t i = 0; i < trace.events.size(); ++i) {
+    for (std::uint32_t i = 0; i < size; ++i) {
+        if (i % eventsBetweenPolls == 0)
+            throwIfCancelled(cancel);
         for (; cacheRelease != trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
             allocator.emptyCache();
         const Event event = trace.events[i];
@@ -37,15 +48,27 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
             blocks[event.storage] = block;
             out.blockBytes[event.storage] = block == CachingAllocator::noBlock ? 0 : allocator.blockBytes(block);
         }
-        out.reserved.push_back(allocator.reserved());
+        out.reserved[i] = allocator.reserved();
+        if (i + 1 == size && again < size) {
+            i = again - 1;
+            again = size;
+            cacheRelease = std::lower_bound(trace.cacheReleases.begin(), trace.cacheReleases.end(), i + 1);
+        }
     }
     return out;
 }
 
-StepRecord::StepRecord(training::TrainingRun run, Replay replay, bool rounded, std::int64_t workspaceBytes)
+Phase phaseOf(const Trace &trace, std::uint32_t event)
+{
+    const auto next =
+        std::upper_bound(trace.marks.begin(), trace.marks.end(), event, [](std::uint32_t at, const Mark &mark) { return at < mark.event; });
+    return next == trace.marks.begin() ? Phase::Load : static_cast<Phase>(std::prev(next)->phase);
+}
+
+StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspaceBytes)
     : m_workspaceBytes(workspaceBytes)
-    , m_run(std::move(run))
-    , m_replay(std::move(replay))
+    , m_run(std::move(replayed.run))
+    , m_replay(std::move(replayed.replay))
 {
     const std::size_t n = trace().storages.size();
     if (rounded) {
@@ -137,8 +160,8 @@ void StepRecord::findPeaks()
 {
     const auto &events = trace().events;
     const auto &marks = trace().marks;
-    m_peaks.assign(m_steps.size(), 0);
-    m_maxReserved.assign(m_steps.size(), Bytes{});
+    m_peakEvents.assign(m_steps.size(), 0);
+    m_peaks.resize(m_steps.size());
     m_phasePeaks.resize(m_steps.size());
     for (auto &peaks : m_phasePeaks)
         for (std::size_t p = 0; p < phaseCount; ++p)
@@ -173,12 +196,17 @@ void StepRecord::findPeaks()
         const Phase phase = static_cast<Phase>(m_phases[i]);
         raise(phase, live, reserved);
         if (!loading) {
-            m_maxReserved[step] = std::max(m_maxReserved[step], Bytes{reserved});
+            m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{reserved});
             if (phase != Phase::Idle && live > highest) {
                 highest = live;
-                m_peaks[step] = i;
+                m_peakEvents[step] = i;
             }
         }
+    }
+    for (std::size_t s = 0; s < m_steps.size(); ++s) {
+        m_peaks[s].components = componentsAfter(m_peakEvents[s]);
+        m_peaks[s].allocated = m_peaks[s].components.total();
+        m_peaks[s].phase = static_cast<Phase>(m_phases[m_peakEvents[s]]);
     }
     m_idle = events.empty() ? ComponentBytes{} : componentsAfter(static_cast<std::uint32_t>(events.size() - 1));
 }
@@ -201,23 +229,11 @@ ComponentBytes StepRecord::componentsAfter(std::uint32_t event) const
     return out;
 }
 
-Peak StepRecord::peak(int step) const
-{
-    Peak peak;
-    const std::uint32_t event = peakEvent(step);
-    peak.components = componentsAfter(event);
-    peak.allocated = peak.components.total();
-    peak.reserved = m_maxReserved[static_cast<std::size_t>(step)];
-    peak.phase = static_cast<Phase>(m_phases[event]);
-    return peak;
-}
-
 PhasePeak StepRecord::phasePeak(int step, Phase phase) const
 {
     if (phase == Phase::Load)
         step = 0;
-    PhasePeak peak = m_phasePeaks[static_cast<std::size_t>(step)][static_cast<std::size_t>(phase)];
-    return peak;
+    return m_phasePeaks[static_cast<std::size_t>(step)][static_cast<std::size_t>(phase)];
 }
 
 Steady StepRecord::steady() const

@@ -7,6 +7,8 @@
 #include "core/estimate/estimate.h"
 #include "core/training/step.h"
 
+#include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace headroom {
@@ -25,17 +27,29 @@ struct Replay {
 };
 
 /// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
-Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes);
+/// From the event `again` on everything is done twice, and the figures are those of the second time. Throws Cancelled on
+/// request.
+Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
+              const std::stop_token &cancel = {}, std::uint32_t again = UINT32_MAX);
+
+/// The part of the loop in which an event happens.
+Phase phaseOf(const autograd::Trace &trace, std::uint32_t event);
+
+/// A run, and what the allocator made of it.
+struct ReplayedRun {
+    std::shared_ptr<const training::TrainingRun> run;
+    Replay replay;
+};
 
 /// The executed run with all that views ask about single events: immutable, shared by an Estimate and its views.
 class StepRecord
 {
 public:
     /// `rounded`: storages count as rounded up to 512 bytes instead of by their blocks.
-    StepRecord(training::TrainingRun run, Replay replay, bool rounded, std::int64_t workspaceBytes);
+    StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspaceBytes);
 
-    const autograd::Trace &trace() const { return m_run.trace; }
-    const training::TrainingRun &run() const { return m_run; }
+    const autograd::Trace &trace() const { return m_run->trace; }
+    const std::shared_ptr<const training::TrainingRun> &run() const { return m_run; }
     EventRange step(int index) const { return m_steps[static_cast<std::size_t>(index)]; }
     std::int64_t workspaceBytes() const { return m_workspaceBytes; }
     int steps() const { return static_cast<int>(m_steps.size()); }
@@ -50,13 +64,13 @@ public:
     autograd::TracePhase phaseOf(std::uint32_t event) const { return m_phases[event]; }
 
     /// The event after which a step's allocated is highest.
-    std::uint32_t peakEvent(int step) const { return m_peaks[static_cast<std::size_t>(step)]; }
+    std::uint32_t peakEvent(int step) const { return m_peakEvents[static_cast<std::size_t>(step)]; }
     /// Components after an event: replays the step up to it.
     ComponentBytes componentsAfter(std::uint32_t event) const;
     /// Storages alive after an event, in order of birth.
     std::vector<autograd::StorageId> aliveAfter(std::uint32_t event) const;
 
-    Peak peak(int step) const;
+    const Peak &peak(int step) const { return m_peaks[static_cast<std::size_t>(step)]; }
     PhasePeak phasePeak(int step, Phase phase) const;
     Steady steady() const;
     /// Born since the last micro-batch's forward began and alive when its backward begins; parameters, gradients,
@@ -70,7 +84,7 @@ private:
     void findPeaks();
 
     std::int64_t m_workspaceBytes;
-    training::TrainingRun m_run;
+    std::shared_ptr<const training::TrainingRun> m_run;
     Replay m_replay;
     std::vector<std::int64_t> m_bytes;
     std::vector<std::uint32_t> m_births, m_deaths;
@@ -78,11 +92,14 @@ private:
     std::vector<Component> m_components;
     std::vector<autograd::TracePhase> m_phases;
     std::vector<EventRange> m_steps;
-    std::vector<std::uint32_t> m_peaks;
+    std::vector<std::uint32_t> m_peakEvents;
+    std::vector<Peak> m_peaks;                                   ///< per step
     std::vector<std::array<PhasePeak, phaseCount>> m_phasePeaks; ///< per step; load in the first
-    std::vector<Bytes> m_maxReserved;                            ///< per step
     std::uint32_t m_savedFrom = 0, m_savedAt = 0;                ///< the last micro-batch's forward and backward begin
     ComponentBytes m_idle;                                       ///< after the last step
 };
+
+/// The plan executed once more, as many steps as wanted, in memory without end. Takes as long as an estimate.
+std::shared_ptr<const StepRecord> recordOfSteps(const Estimate &estimate, int steps);
 
 } // namespace headroom

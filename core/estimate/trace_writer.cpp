@@ -28,7 +28,8 @@ std::string moduleName(const StorageRecord &storage, bool adapted)
 
 std::string writeTraceEvents(const Estimate &estimate)
 {
-    const StepRecord &record = *estimate.record;
+    const std::shared_ptr<const StepRecord> whole = recordOfSteps(estimate, 3);
+    const StepRecord &record = *whole;
     const bool adapted = estimate.plan.method.kind != MethodKind::Full;
     std::string out = "index\tsign\tid\tbytes\tlive\tphase\tmodule\top\tshape\tdtype\n";
     std::int64_t live = 0;

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Every allocation and release of loading and all executed steps, tab-separated, one a line:
+/// Every allocation and release of loading and three steps, memory without end, tab-separated, one a line:
 /// index, sign, id, bytes, live bytes after it, phase, module, operator, shape, dtype. A trace of PyTorch itself in the
 /// same columns can be laid beside it (docs/comparing-traces.md).
 std::string writeTraceEvents(const Estimate &estimate);

@@ -7,6 +7,7 @@
 #include "core/training/layer_repeat.h"
 #include "core/training/optimizer.h"
 #include "core/training/sharding_engine.h"
+#include "core/training/step_repeat.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -42,76 +43,6 @@ private:
     std::unordered_map<TensorImpl *, std::unique_ptr<Optimizer>> m_optimizers;
 };
 
-/// Appends the last executed step once more, with storages of its own. That is what executing it again would give where
-/// a step leaves nothing behind and takes nothing away, but for what the step before left and it replaces by its like
-/// (tests/core/test_training.cpp compares the two). False where it is not so.
-bool repeatLastStep(Trace &trace)
-{
-    std::size_t first = trace.marks.size();
-    while (first > 0 && !(trace.marks[first - 1].phase == TracePhase::Forward && trace.marks[first - 1].microBatch == 0))
-        --first;
-    if (first == 0)
-        return false;
-    --first;
-    const std::uint32_t from = trace.marks[first].event, to = static_cast<std::uint32_t>(trace.events.size());
-    StorageId firstStorage = static_cast<StorageId>(trace.storages.size());
-    for (std::uint32_t i = from; i < to; ++i)
-        if (!trace.events[i].release)
-            firstStorage = std::min<StorageId>(firstStorage, trace.events[i].storage);
-    // What the step leaves, in place of what it takes away that the step before had left.
-    std::vector<bool> left(trace.storages.size() - firstStorage, true);
-    std::vector<StorageId> taken;
-    for (std::uint32_t i = from; i < to; ++i) {
-        const Event event = trace.events[i];
-        if (event.release && event.storage < firstStorage)
-            taken.push_back(event.storage);
-        else if (event.release)
-            left[event.storage - firstStorage] = false;
-    }
-    std::vector<StorageId> kept;
-    for (std::size_t i = 0; i < left.size(); ++i)
-        if (left[i])
-            kept.push_back(firstStorage + static_cast<StorageId>(i));
-    if (kept.size() != taken.size())
-        return false;
-    std::unordered_map<StorageId, StorageId> successor;
-    for (StorageId old : taken) {
-        const StorageRecord &before = trace.storages[old];
-        const auto next = std::find_if(kept.begin(), kept.end(), [&](StorageId id) {
-            const StorageRecord &record = trace.storages[id];
-            return record.bytes == before.bytes && record.role == before.role && record.stream == before.stream &&
-                   std::string_view(record.op) == before.op;
-        });
-        if (next == kept.end())
-            return false;
-        successor.emplace(old, *next);
-        kept.erase(next);
-    }
-    const auto offset = static_cast<std::uint32_t>(trace.storages.size()) - firstStorage;
-    const std::size_t storages = trace.storages.size(), marks = trace.marks.size();
-    trace.storages.reserve(storages + offset);
-    for (std::size_t i = firstStorage; i < storages; ++i)
-        trace.storages.push_back(trace.storages[i]);
-    trace.events.reserve(to + (to - from));
-    for (std::uint32_t i = from; i < to; ++i) {
-        Event event = trace.events[i];
-        const auto found = event.storage < firstStorage ? successor.find(event.storage) : successor.end();
-        event.storage = found != successor.end() ? found->second : event.storage + offset;
-        trace.events.push_back(event);
-    }
-    const std::size_t cacheReleases = trace.cacheReleases.size();
-    for (std::size_t i = 0; i < cacheReleases; ++i)
-        if (trace.cacheReleases[i] >= from)
-            trace.cacheReleases.push_back(trace.cacheReleases[i] + (to - from));
-    for (std::size_t i = first; i < marks; ++i) {
-        Mark mark = trace.marks[i];
-        mark.event += to - from;
-        ++mark.step;
-        trace.marks.push_back(mark);
-    }
-    return true;
-}
-
 /// The run as it is: every layer, `steps` steps, `micros` micro-batches each.
 /// `standsFor`: layers of the model that this one, with fewer, is executed for.
 TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::int64_t standsFor, int steps, int micros,
@@ -122,6 +53,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     result.steps = steps;
     Tape tape;
     tape.setWorkspaceBytes(workspaceBytes);
+    tape.setCancel(cancel);
 
     network::NetworkOptions options;
     options.weights = precision.weights;
@@ -185,8 +117,6 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
 
     for (int step = 0; step < steps; ++step) {
         for (int micro = 0; micro < micros; ++micro) {
-            if (cancel.stop_requested())
-                throw Cancelled{};
             tape.mark(TracePhase::Forward, step, micro);
             CausalLmOutput outputs;
             Tensor loss;

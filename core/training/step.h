@@ -6,16 +6,13 @@
 #include "core/model/model_config.h"
 #include "core/network/gemm_4bit.h"
 #include "core/plan/training_plan.h"
+#include "core/units/cancelled.h"
 #include "core/units/result.h"
 #include "core/units/version.h"
 
 #include <stop_token>
 
 namespace headroom::training {
-
-/// Thrown where a run was cancelled.
-struct Cancelled {
-};
 
 /// What loading and some steps of the plan's loop allocate and release, in order.
 struct TrainingRun {

@@ -67,6 +67,13 @@ constexpr Case cases[] = {
     {"Llama-3.1-70B, full", R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-70B"}})"},
     {"Llama-3.1-405B, full, checkpointing",
      R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-405B"}, "checkpointing": "full"})"},
+    {"Qwen3-8B, LoRA, 16 micro-batches",
+     R"({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}, "method": {"kind": "lora"}, "precision": {"autocast": "bfloat16"},
+         "batch": {"gradient_accumulation": 16}, "checkpointing": "full"})"},
+    {"Llama-3.1-8B, ZeRO-3, 4 micro-batches",
+     R"({"headroom_plan": 1, "model": {"preset": "meta-llama/Llama-3.1-8B"}, "precision": {"recipe": "bf16-master"},
+         "batch": {"gradient_accumulation": 4}, "loop": {"clip_grad_norm": true}, "checkpointing": "full",
+         "parallel": {"engine": "deepspeed", "data": 8, "zero_stage": 3, "bucket_sizes": "auto"}})"},
 };
 
 bool report(const Case &one, int runs)
@@ -88,8 +95,8 @@ bool report(const Case &one, int runs)
     const ModelConfig &model = (*first)->model;
     const std::int64_t workspace = cublasWorkspaceBytes(*plan, nullptr);
     const std::vector<double> engine =
-        bench::measure<bench::ProcessorStopwatch>(runs, [&] { return training::run(*plan, model, 3, workspace).steps; });
-    training::TrainingRun run = training::run(*plan, model, 3, workspace);
+        bench::measure<bench::ProcessorStopwatch>(runs, [&] { return training::run(*plan, model, 2, workspace).steps; });
+    training::TrainingRun run = training::run(*plan, model, 2, workspace);
     const std::vector<double> allocator =
         bench::measure<bench::ProcessorStopwatch>(runs, [&] { return replay(run.trace, {}, workspace).reserved.size(); });
     const std::vector<double> json = bench::measure<bench::ProcessorStopwatch>(runs, [&] { return writeEstimate(**first).size(); });

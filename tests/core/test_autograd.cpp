@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/units/cancelled.h"
 #include "tests/core/tape_events.h"
 
 #include <QtTest>
@@ -49,6 +50,22 @@ private slots:
         QCOMPARE(impl->references, 1U);
         column.reset();
         QCOMPARE(liveBytes(tape), std::int64_t{0});
+    }
+
+    /// A run that has begun stops soon after it is told to.
+    void cancellationComesWithinSomeHundredStorages()
+    {
+        std::stop_source source;
+        Tape tape;
+        tape.setCancel(source.get_token());
+        for (int i = 0; i < 1000; ++i)
+            tape.empty({4}, DType::Float32);
+        source.request_stop();
+        const auto makeSome = [&] {
+            for (int i = 0; i < 300; ++i)
+                tape.empty({4}, DType::Float32);
+        };
+        QVERIFY_THROWS_EXCEPTION(Cancelled, makeSome());
     }
 
     void assignmentLetsGoOfTheOldTensor()

@@ -153,9 +153,9 @@ private:
         const Result<ModelConfig> model = resolveModel(plan);
         if (!model)
             qFatal("%s", toString(model.issue()).c_str());
-        training::TrainingRun run = training::run(plan, *model, 3, 0, {}, training::Repeat::Execute);
-        Replay replayed = replay(run.trace, {}, 0);
-        return {std::move(run), std::move(replayed), true, 0};
+        const auto run = std::make_shared<const training::TrainingRun>(training::run(plan, *model, 3, 0, {}, training::Repeat::Execute));
+        Replay replayed = replay(run->trace, {}, 0);
+        return {{run, std::move(replayed)}, true, 0};
     }
 
     static TrainingPlan planOf(const Json &trace)

@@ -283,7 +283,9 @@ private slots:
         std::stop_source source;
         source.request_stop();
         const TrainingPlan plan = planspread::smallPlan();
-        QVERIFY_THROWS_EXCEPTION(training::Cancelled, training::run(plan, *resolveModel(plan), 3, 0, source.get_token()));
+        QVERIFY_THROWS_EXCEPTION(Cancelled, training::run(plan, *resolveModel(plan), 3, 0, source.get_token()));
+        const Trace trace = training::run(plan, *resolveModel(plan), 1, 0).trace;
+        QVERIFY_THROWS_EXCEPTION(Cancelled, replay(trace, {}, 0, source.get_token()));
     }
 };
 

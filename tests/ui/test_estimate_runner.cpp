@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The newest plan wins: older ones are cancelled or never begun, their results never shown, and nobody waits for them.
+// What runs ends and is shown, what waits is replaced by what is newer, and nobody waits long for what is old.
 #include "ui/document/estimate_runner.h"
 #include "window_fixture.h"
 
@@ -12,6 +12,7 @@
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 using namespace headroom;
 
@@ -54,10 +55,21 @@ struct SlowEngine {
 class TestEstimateRunner : public QObject
 {
     Q_OBJECT
+    /// The lengths of the plans whose results came, as they come.
+    const std::vector<std::int64_t> &resultsOf(EstimateRunner &runner)
+    {
+        m_shown.clear();
+        connect(&runner, &EstimateRunner::finished, this,
+                [this](const std::shared_ptr<const Estimate> &estimate) { m_shown.push_back(estimate->plan.batch.sequenceLength); });
+        return m_shown;
+    }
+    std::vector<std::int64_t> m_shown;
+
 private slots:
     void givesTheResult();
-    void theNewestPlanWins();
-    void aResultThatCameTooLateIsDropped();
+    void whatWaitsIsReplaced();
+    void everyResultOfADragIsShown();
+    void whatKeepsOthersWaitingIsCancelled();
     void issuesAndExceptionsAreReported();
     void endsWhileWorkIsWaiting();
 };
@@ -78,46 +90,78 @@ void TestEstimateRunner::givesTheResult()
     QCOMPARE(busy.at(1).at(0).toBool(), false);
 }
 
-void TestEstimateRunner::theNewestPlanWins()
+void TestEstimateRunner::whatWaitsIsReplaced()
 {
     SlowEngine engine;
     EstimateRunner runner(engine.function());
-    QSignalSpy finished(&runner, &EstimateRunner::finished);
     QSignalSpy failed(&runner, &EstimateRunner::failed);
+    const std::vector<std::int64_t> &shown = resultsOf(runner);
     runner.request(planOfLength(1));
     engine.begun.acquire();
     for (std::int64_t length = 2; length <= 40; ++length)
         runner.request(planOfLength(length)); // no call waits for the engine
     engine.letGo.release(2);
-    QVERIFY(finished.wait());
-    QCOMPARE(finished.count(), 1);
+    QTRY_VERIFY(!runner.isBusy());
+    QCOMPARE(shown, (std::vector<std::int64_t>{1, 40}));
     QCOMPARE(failed.count(), 0);
-    QCOMPARE(runner.latest()->plan.batch.sequenceLength, 40);
     QCOMPARE(engine.lengths, (std::vector<std::int64_t>{1, 40}));
-    QCOMPARE(engine.cancelled.load(), 1);
 }
 
-void TestEstimateRunner::aResultThatCameTooLateIsDropped()
+void TestEstimateRunner::everyResultOfADragIsShown()
 {
-    // An engine that ignores the cancellation: its result is there, but of a plan that nobody has any more.
-    QSemaphore begun, letGo;
-    EstimateRunner runner([&](const TrainingPlan &plan, std::stop_token) -> EstimateRunner::Outcome {
-        begun.release();
-        letGo.acquire();
-        return std::shared_ptr<const Estimate>(test::foreseeableEstimate(plan));
-    });
-    std::vector<std::int64_t> shown;
-    connect(&runner, &EstimateRunner::finished, this,
-            [&](const std::shared_ptr<const Estimate> &estimate) { shown.push_back(estimate->plan.batch.sequenceLength); });
+    // A slider that moves twice while each estimate runs: the picture follows, in order, and ends with the newest.
+    SlowEngine engine;
+    EstimateRunner runner(engine.function());
+    const std::vector<std::int64_t> &shown = resultsOf(runner);
     runner.request(planOfLength(1));
-    begun.acquire();
-    letGo.release();
-    // Its answer is queued or about to be when the plan changes.
+    for (std::int64_t length = 3; length <= 21; length += 2) {
+        engine.begun.acquire();
+        runner.request(planOfLength(length - 1));
+        runner.request(planOfLength(length));
+        engine.letGo.release();
+        QTRY_COMPARE(shown.size(), static_cast<std::size_t>(length / 2));
+        QVERIFY(runner.isBusy());
+    }
+    engine.letGo.release();
+    QTRY_VERIFY(!runner.isBusy());
+    QCOMPARE(shown, (std::vector<std::int64_t>{1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21}));
+    QCOMPARE(engine.cancelled.load(), 0);
+}
+
+void TestEstimateRunner::whatKeepsOthersWaitingIsCancelled()
+{
+    // The first plan's estimate would never end.
+    std::atomic<int> cancelled = 0;
+    std::atomic<bool> begun = false;
+    EstimateRunner runner(
+        [&](const TrainingPlan &plan, std::stop_token cancel) -> EstimateRunner::Outcome {
+            begun = true;
+            while (plan.batch.sequenceLength == 1) {
+                if (cancel.stop_requested()) {
+                    ++cancelled;
+                    return Issue{{}, 0, {}, "cancelled", {}};
+                }
+                std::this_thread::yield();
+            }
+            return std::shared_ptr<const Estimate>(test::foreseeableEstimate(plan));
+        },
+        nullptr, std::chrono::milliseconds(5));
+    QSignalSpy failed(&runner, &EstimateRunner::failed);
+    const std::vector<std::int64_t> &shown = resultsOf(runner);
+    runner.request(planOfLength(1));
+    QTRY_VERIFY(begun);
     runner.request(planOfLength(2));
-    begun.acquire();
-    letGo.release();
     QTRY_VERIFY(!runner.isBusy());
     QCOMPARE(shown, std::vector<std::int64_t>{2});
+    QCOMPARE(failed.count(), 0);
+    runner.request(planOfLength(1));
+    QTest::qWait(20); // nothing waits for it: it may take its time
+    QVERIFY(runner.isBusy());
+    QCOMPARE(cancelled.load(), 1);
+    runner.request(planOfLength(3));
+    QTRY_VERIFY(!runner.isBusy());
+    QCOMPARE(cancelled.load(), 2);
+    QCOMPARE(shown, (std::vector<std::int64_t>{2, 3}));
 }
 
 void TestEstimateRunner::issuesAndExceptionsAreReported()

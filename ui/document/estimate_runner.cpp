@@ -7,12 +7,16 @@
 
 namespace headroom {
 
-EstimateRunner::EstimateRunner(Function function, QObject *parent)
+EstimateRunner::EstimateRunner(Function function, QObject *parent, std::chrono::milliseconds patience)
     : QObject(parent)
     , m_function(std::move(function))
+    , m_patience(this)
     , m_thread([this](std::stop_token quit) { work(std::move(quit)); })
 {
     Q_ASSERT(m_function);
+    m_patience.setSingleShot(true);
+    m_patience.setInterval(patience);
+    connect(&m_patience, &QTimer::timeout, this, &EstimateRunner::cancelWhatKeepsOthersWaiting);
 }
 
 EstimateRunner::~EstimateRunner()
@@ -33,11 +37,19 @@ void EstimateRunner::request(const TrainingPlan &plan)
     {
         const std::scoped_lock lock(m_mutex);
         m_waiting = Job{m_requested, plan, {}};
-        m_running.request_stop();
     }
     m_wake.notify_one();
+    if (wasBusy && !m_patience.isActive())
+        m_patience.start();
     if (!wasBusy)
         emit busyChanged(true);
+}
+
+void EstimateRunner::cancelWhatKeepsOthersWaiting()
+{
+    const std::scoped_lock lock(m_mutex);
+    if (m_waiting)
+        m_running.request_stop();
 }
 
 void EstimateRunner::work(std::stop_token quit)
@@ -58,6 +70,8 @@ void EstimateRunner::work(std::stop_token quit)
                 return Issue{{}, 0, {}, std::string("the estimate broke off: ") + error.what(), "undo the last change"};
             }
         }();
+        if (job->cancel.stop_requested())
+            continue; // a newer one waits, or nobody does
         QMetaObject::invokeMethod(
             this, [this, number = job->number, outcome] { answer(number, outcome); }, Qt::QueuedConnection);
     }
@@ -65,9 +79,10 @@ void EstimateRunner::work(std::stop_token quit)
 
 void EstimateRunner::answer(std::uint64_t number, const Outcome &outcome)
 {
-    if (number != m_requested)
-        return;
     m_answered = number;
+    m_patience.stop();
+    if (isBusy())
+        m_patience.start(); // for the one that runs by now
     m_latest = outcome ? *outcome : nullptr;
     if (outcome)
         emit finished(m_latest);

@@ -5,7 +5,9 @@
 #include "core/estimate/estimate.h"
 
 #include <QObject>
+#include <QTimer>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -16,8 +18,10 @@
 
 namespace headroom {
 
-/// Estimates in the background, the newest plan only: a request cancels what runs and replaces what waits, a result that
-/// is no longer asked for is dropped. All signals come in the thread that the runner lives in; no call blocks.
+/// Estimates in the background. A request replaces what waits; what runs may end and is shown, so that a picture follows a
+/// slider whose changes come faster than estimates, but it is cancelled once it keeps a newer plan waiting for longer than
+/// `patience`. Results come in the order of their requests. All signals come in the thread that the runner lives in; no call
+/// blocks.
 class EstimateRunner : public QObject
 {
     Q_OBJECT
@@ -27,7 +31,9 @@ public:
     /// lets out becomes an Issue.
     using Function = std::function<Outcome(const TrainingPlan &, std::stop_token)>;
 
-    explicit EstimateRunner(Function function, QObject *parent = nullptr);
+    static constexpr std::chrono::milliseconds defaultPatience{200};
+
+    explicit EstimateRunner(Function function, QObject *parent = nullptr, std::chrono::milliseconds patience = defaultPatience);
     /// Cancels what runs and waits for it to notice.
     ~EstimateRunner() override;
 
@@ -50,14 +56,16 @@ private:
     };
 
     void work(std::stop_token quit);
+    void cancelWhatKeepsOthersWaiting();
     void answer(std::uint64_t number, const Outcome &outcome);
 
     Function m_function;
+    QTimer m_patience;             ///< runs while a job runs and another waits
     std::uint64_t m_requested = 0; ///< touched in the runner's thread only, as the two below
     std::uint64_t m_answered = 0;
     std::shared_ptr<const Estimate> m_latest;
 
-    std::mutex m_mutex; ///< guards the two jobs
+    std::mutex m_mutex; ///< guards the two below
     std::condition_variable_any m_wake;
     std::optional<Job> m_waiting;
     std::stop_source m_running{std::nostopstate};

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/autograd/trace.h"
+
+#include <cstdint>
+
+namespace headroom::training {
+
+/// The event with which the trace's last step begins; the number of events where it has no step.
+std::uint32_t lastStep(const autograd::Trace &trace);
+
+/// Whether the last step releases all that it makes and nothing that it found. Then the next one is the same, storage for
+/// storage, and it can be replayed once more as it stands.
+bool lastStepIsClosed(const autograd::Trace &trace);
+
+/// Appends the last step once more, with storages of its own. That is what executing it again would give where a step
+/// leaves nothing behind and takes nothing away, but for what the step before left and it replaces by its like
+/// (tests/core/test_training.cpp compares the two). False, and nothing is changed, where it is not so.
+bool repeatLastStep(autograd::Trace &trace);
+
+} // namespace headroom::training
