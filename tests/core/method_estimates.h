@@ -55,19 +55,22 @@ inline bool layersRepeat(std::string_view fields, std::string_view config, std::
 
 using Condition = std::function<bool(const autograd::StorageRecord &)>;
 
+/// Storages of loading and three steps.
 inline std::int64_t countOf(const Estimate &estimate, const Condition &condition)
 {
+    const auto record = recordOfSteps(estimate, 3);
     std::int64_t n = 0;
-    for (const autograd::StorageRecord &storage : estimate.record->trace().storages)
+    for (const autograd::StorageRecord &storage : record->trace().storages)
         n += condition(storage) ? 1 : 0;
     return n;
 }
 
-/// Bytes as requested, not rounded.
+/// Their bytes, as requested, not rounded.
 inline std::int64_t bytesOf(const Estimate &estimate, const Condition &condition)
 {
+    const auto record = recordOfSteps(estimate, 3);
     std::int64_t sum = 0;
-    for (const autograd::StorageRecord &storage : estimate.record->trace().storages)
+    for (const autograd::StorageRecord &storage : record->trace().storages)
         sum += condition(storage) ? storage.bytes : 0;
     return sum;
 }
