@@ -71,11 +71,19 @@ public:
         move(module.weight, module.name);
         move(module.saved, module.name);
     }
+    void layerNorm(network::LayerNorm &module) override
+    {
+        move(module.weight, module.name);
+        move(module.bias, module.name);
+        move(module.saved, module.name);
+        move(module.savedBias, module.name);
+    }
     void embedding(network::Embedding &module) override
     {
         move(module.weight, module.name);
         move(module.saved, module.name);
     }
+    void parameter(Tensor &tensor, const char *module) override { move(tensor, module); }
     void buffer(Tensor &tensor, const char *module) override { place(tensor, module); }
 
 private:

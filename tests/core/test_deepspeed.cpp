@@ -120,6 +120,31 @@ private slots:
         check(json);
     }
 
+    /// LayerNorms and the experts' joined matrices, which are no Linear, go to the device as all else does.
+    void everyParameterGoesToTheDevice_data()
+    {
+        QTest::addColumn<QByteArray>("config");
+        QTest::newRow("gpt2") << QByteArray(R"({"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 4, "vocab_size": 500})");
+        QTest::newRow("mixtral") << QByteArray(R"({"model_type": "mixtral", "hidden_size": 128, "intermediate_size": 256,
+            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 500, "num_local_experts": 4})");
+    }
+    void everyParameterGoesToTheDevice()
+    {
+        QFETCH(const QByteArray, config);
+        TrainingPlan plan = planspread::smallPlan();
+        plan.model.config = config.toStdString();
+        planspread::set(plan, "precision.recipe", "bf16-master");
+        planspread::set(plan, "parallel.engine", "deepspeed");
+        planspread::set(plan, "runtime.allocator", "rounded");
+        const auto e = planspread::estimated(plan);
+        std::int64_t elements = 0;
+        for (const auto &storage : e->record->trace().storages)
+            if (storage.role == autograd::Role::Parameter && storage.phase == autograd::TracePhase::Load &&
+                storage.dtype == DType::BFloat16)
+                elements += storage.bytes / 2;
+        QCOMPARE(elements, e->parametersTotal);
+    }
+
     /// The ZeRO paper's example: 16 bytes for each of 1e9 parameters over 8 ranks (2 of weights, 2 of gradients, 12 of
     /// master copy and moments) take 5.5, 3.75 and 2 GB a rank.
     void paperExample()
