@@ -58,7 +58,7 @@ struct SavedSlot {
 /// A node of the backward graph (torch/csrc/autograd/function.h). Reference-counted: by the tensors whose gradFunction
 /// it is and by the edges that lead to it.
 struct Node {
-    static constexpr std::size_t maxEdges = 4, maxSaved = 8, maxResults = 3;
+    static constexpr std::size_t maxEdges = 4, maxSaved = 11, maxResults = 3;
 
     const Operator *op = nullptr;
     Tape *tape = nullptr;

@@ -219,7 +219,9 @@ void Tape::save(Node *node, int slot, const Tensor &tensor)
     if (m_recomputing) {
         CheckpointFrame &frame = *m_recomputing;
         const std::uint32_t index = m_recomputedCount++;
-        Tensor kept = tensor.requiresGrad() ? detach(tensor) : tensor;
+        // A view requires a gradient where its base does, even if no gradients were recorded (variable.h: DifferentiableViewMeta).
+        const bool requiresGrad = tensor.requiresGrad() || (tensor->base && tensor->base->requiresGrad);
+        Tensor kept = requiresGrad ? detach(tensor) : tensor;
         if (frame.wanted[index])
             frame.tensors[index] = kept;
         saved.tensor = std::move(kept);

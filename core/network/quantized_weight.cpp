@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::int64_t blockSize = 64, nestedBlockSize = 256;
 
-std::int64_t divideUp(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
 } // namespace
 
 Tensor Quantizer::keep(const Dims &sizes, DType dtype, const char *op)
