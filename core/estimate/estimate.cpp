@@ -206,6 +206,12 @@ void addNotes(Estimate &estimate, const Gpu *first)
         note(Severity::Information, "gpus", "No GPU is named: compute capability 8.0 is assumed.");
     if (plan.attention == AttentionKind::FlashAttention2)
         note(Severity::Information, "attention", "The flash-attn package is taken to allocate what PyTorch's own flash attention does.");
+    if (plan.kernels == Kernels::Liger)
+        note(Severity::Information, "kernels",
+             fmt::format("Liger-Kernel 0.8.5, applied as the Hugging Face Trainer's use_liger_kernel does{}.",
+                         estimate.model.modelType == "glm4" ? ", which leaves GLM-4's rotary embedding as it is"
+                         : estimate.model.experts > 0       ? "; tokens are taken to be spread evenly over the experts"
+                                                            : ""));
     addDeepSpeedNotes(estimate);
     if (plan.optimizer.kind == OptimizerKind::Muon)
         note(Severity::Information, "optimizer.kind",

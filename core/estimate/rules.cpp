@@ -5,6 +5,7 @@
 #include "core/autograd/tape.h"
 #include "core/estimate/rules_common.h"
 #include "core/estimate/rules_families.h"
+#include "core/estimate/rules_liger.h"
 #include "core/estimate/rules_methods.h"
 #include "core/estimate/rules_sharding.h"
 
@@ -255,6 +256,8 @@ TensorRule ruleFor(const StorageRecord &storage, Component component)
     if (madeByEngine(storage))
         return deepSpeedRule(storage, component);
     if (const auto rule = methodRule(storage, component, groupOf(storage.module)))
+        return *rule;
+    if (const auto rule = ligerRule(storage, component))
         return *rule;
     switch (component) {
     case Component::Weights: return weight(storage);

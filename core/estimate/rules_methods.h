@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Rules of what quantisation, adapters' variants, optimizers other than Adam, Liger and the losses that need no logits make;
+/// Rules of what quantisation, adapters' variants, optimizers other than Adam, and the losses that need no logits make;
 /// nothing where the storage is not of them. `group`: the part of the model that it belongs to.
 std::optional<TensorRule> methodRule(const autograd::StorageRecord &storage, Component component, const char *group);
 
