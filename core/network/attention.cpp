@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/network/attention.h"
 
+#include "core/autograd/operators_liger.h"
+
 namespace headroom::network {
 
 using namespace autograd;
@@ -95,6 +97,8 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
 {
     if (rotation == Rotation::None || halted(query) || !key)
         return;
+    if (rotation == Rotation::Liger)
+        return ligerRotary(query, key, cos, sin);
     const Tensor headsCos = unsqueeze(cos, 1), headsSin = unsqueeze(sin, 1);
     if (rotation == Rotation::FirstDimHalves)
         return rotateFirst(query, key, headsCos, headsSin);

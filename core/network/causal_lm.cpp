@@ -5,6 +5,7 @@
 #include "core/autograd/module_hooks.h"
 #include "core/network/adapters.h"
 #include "core/network/kbit_preparation.h"
+#include "core/network/liger.h"
 #include "core/network/losses.h"
 
 namespace headroom::network {
@@ -89,6 +90,8 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
     }
     if (m_quantizer && options.method.kbitPreparation)
         prepareForKbitTraining(tape, visitAll);
+    if (options.kernels == Kernels::Liger)
+        applyLiger(*findLigerPatch(config.modelType), options.gpu.multiprocessors, visitAll);
     if (options.method.kind != MethodKind::Full)
         addAdapters(tape, visitAll, options.method);
     ParameterCollector collector(*this);
@@ -175,7 +178,8 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
     for (auto key = outer.rbegin(); key != outer.rend(); ++key) {
         hooks->after(*key);
         output.loss = hooks->result(*key, output.loss);
-        output.logits = hooks->result(*key, output.logits);
+        if (output.logits)
+            output.logits = hooks->result(*key, output.logits);
     }
     return output;
 }

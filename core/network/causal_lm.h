@@ -18,6 +18,7 @@ struct NetworkOptions {
     bool reentrant = false;
     Version transformers{5, 24};
     LossKind loss = LossKind::Logits;
+    Kernels kernels = Kernels::Eager;
     DType compute = DType::BFloat16; ///< of products: autocast's dtype, else the weights'
     GpuProperties gpu;               ///< which decides kernels
 };

@@ -4,6 +4,8 @@
 // transformers 5.24: integrations/moe.py, models/mixtral/modeling_mixtral.py, models/qwen3_moe/modeling_qwen3_moe.py ...
 #include "core/network/experts.h"
 
+#include "core/autograd/operators_liger.h"
+
 namespace headroom::network {
 
 using namespace autograd;
@@ -24,7 +26,8 @@ Routing TopKRouter::forward(const Tensor &hidden) const
     Tape::Scope scope(*hidden->tape, "mlp.gate");
     Routing routing;
     routing.logits = linear(reshape(hidden, hidden.sizes()), weight);
-    const Tensor probabilities = softmax(routing.logits, DType::Float32);
+    // Mixtral casts before the softmax, the others within it: autocast needs no copy for that.
+    const Tensor probabilities = castsBack ? softmax(routing.logits, DType::Float32) : softmax(to(routing.logits, DType::Float32));
     TopK largest = topK(probabilities, perToken);
     if (normalises) {
         const Tensor sum = sumOver(largest.values, 1, true);
@@ -38,7 +41,7 @@ Routing TopKRouter::forward(const Tensor &hidden) const
 }
 
 Experts::Experts(const Builder &builder, const ModelConfig &c)
-    : activation(activationOf(c.hiddenActivation).value_or(Activation::Silu))
+    : activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
 {
     Tape::Scope scope(builder.tape(), "mlp.experts");
     gateUp = builder.parameter({c.experts, checkedMultiply(2, c.expertIntermediateSize), c.hiddenSize});
@@ -51,6 +54,8 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
         return {};
     Tape &tape = *hidden->tape;
     Tape::Scope scope(tape, "mlp.experts");
+    if (activation.liger)
+        return ligerForward(hidden, routing);
     const std::int64_t tokens = hidden.size(0), perToken = routing.indices.size(1), pairs = checkedMultiply(tokens, perToken);
     const std::int64_t experts = gateUp.size(0);
 
@@ -75,7 +80,7 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
         Tensor activated;
         if (!halted(halves[0])) {
             Tape::Scope inActivation(tape, "mlp.experts.act_fn");
-            activated = activate(activation, halves[0]);
+            activated = activate(activation.function, halves[0]);
         }
         states = mul(activated, halves[1]);
     }
@@ -94,6 +99,16 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
         return {};
     const Tensor summed = sumOver(view(weighted, {tokens, perToken, hidden.size(1)}), 1, false);
     return to(summed, hidden.dtype());
+}
+
+/// LigerExperts.forward
+Tensor Experts::ligerForward(const Tensor &hidden, const Routing &routing) const
+{
+    const Tensor rows = view(hidden, hidden.sizes());
+    const Tensor indices = to(view(routing.indices, routing.indices.sizes()), DType::Int32);
+    const Tensor weights = view(routing.weights, routing.weights.sizes());
+    const Tensor out = ligerExperts(rows, gateUp, down, weights, indices);
+    return halted(out) ? Tensor() : view(out, hidden.sizes());
 }
 
 } // namespace headroom::network

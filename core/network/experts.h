@@ -32,10 +32,13 @@ struct TopKRouter {
 struct Experts {
     Tensor gateUp; ///< [experts, 2 * width, hidden]
     Tensor down;   ///< [experts, hidden, width]
-    Activation activation;
+    GatedActivation activation;
 
     Experts(const Builder &builder, const ModelConfig &config);
     Tensor forward(const Tensor &hidden, const Routing &routing) const; ///< [n, hidden] -> [n, hidden]
+
+private:
+    Tensor ligerForward(const Tensor &hidden, const Routing &routing) const;
 };
 
 } // namespace headroom::network

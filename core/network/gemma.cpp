@@ -69,6 +69,7 @@ protected:
 struct Gemma3Attention : AttentionSettings {
     Linear q, k, v, o;
     RmsNorm qNorm, kNorm;
+    Rotation rotation = Rotation::Halves;
 
     Gemma3Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
         : AttentionSettings(c, attention)
@@ -90,7 +91,7 @@ struct Gemma3Attention : AttentionSettings {
         const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
         query = qNorm.forward(query);
         key = kNorm.forward(key);
-        applyRotary(Rotation::Halves, query, key, context.cos, context.sin);
+        applyRotary(rotation, query, key, context.cos, context.sin);
         return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
     }
 
@@ -100,6 +101,7 @@ struct Gemma3Attention : AttentionSettings {
             visitor.linear(*linear);
         visitor.norm(qNorm);
         visitor.norm(kNorm);
+        visitor.rotation(rotation);
     }
 };
 

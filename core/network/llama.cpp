@@ -5,6 +5,7 @@
 #include "core/network/llama.h"
 
 #include "core/autograd/module_hooks.h"
+#include "core/autograd/operators_liger.h"
 #include "core/network/families.h"
 
 namespace headroom::network {
@@ -89,6 +90,7 @@ void LlamaAttention::visit(ModuleVisitor &visitor)
         visitor.norm(*qNorm);
         visitor.norm(*kNorm);
     }
+    visitor.rotation(rotation);
 }
 
 LlamaMlp::LlamaMlp(const Builder &builder, const ModelConfig &c)
@@ -100,7 +102,7 @@ LlamaMlp::LlamaMlp(const Builder &builder, const ModelConfig &c, std::int64_t wi
     , gate(builder.linear(called.gate, c.hiddenSize, width, c.mlpBias))
     , up(builder.linear(called.up, c.hiddenSize, width, c.mlpBias))
     , down(builder.linear(called.down, width, c.hiddenSize, c.mlpBias))
-    , activation(activationOf(c.hiddenActivation).value_or(Activation::Silu))
+    , activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
 {}
 
 Tensor LlamaMlp::forward(const Tensor &x) const
@@ -114,14 +116,23 @@ Tensor LlamaMlp::forward(const Tensor &x) const
 
 Tensor LlamaMlp::project(const Tensor &x) const
 {
+    if (activation.liger) { // LigerSwiGLUMLP, LigerGEGLUMLP
+        Tensor product;
+        {
+            const Tensor gated = gate.forward(x);
+            const Tensor raised = up.forward(x);
+            product = ligerGatedActivation(gated, raised);
+        }
+        return down.forward(product);
+    }
     Tape &tape = *x->tape;
     Tensor activated;
     {
         const Tensor gated = gate.forward(x);
         Tape::Scope inActivation(tape, names.activation);
         if (!halted(gated))
-            activated =
-                callModule(tape, names.activation, Whole, gated, [this](const Tensor &input) { return activate(activation, input); });
+            activated = callModule(tape, names.activation, Whole, gated,
+                                   [this](const Tensor &input) { return activate(activation.function, input); });
     }
     Tensor product;
     {
@@ -136,6 +147,7 @@ void LlamaMlp::visit(ModuleVisitor &visitor)
 {
     for (Linear *linear : {&gate, &up, &down})
         visitor.linear(*linear);
+    visitor.activation(activation);
 }
 
 namespace {

@@ -47,7 +47,7 @@ struct MlpNames {
 struct LlamaMlp {
     MlpNames names;
     Linear gate, up, down;
-    Activation activation;
+    GatedActivation activation;
 
     LlamaMlp(const Builder &builder, const ModelConfig &config);
     LlamaMlp(const Builder &builder, const ModelConfig &config, std::int64_t width, const MlpNames &names);

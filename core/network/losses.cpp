@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/network/losses.h"
 
+#include "core/autograd/module_hooks.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -136,6 +138,8 @@ Tensor fusedLinearLoss(const Linear &head, const Tensor &hidden, const Tensor &l
 {
     Tape &tape = *hidden->tape;
     const Tensor &weight = head.saved ? head.saved : head.weight;
+    if (ModuleHooks *hooks = tape.moduleHooks())
+        hooks->access(weight); // the head itself is not called
     const Tensor flat = rowsOf(hidden);
     const std::int64_t batch = labels.size(0), length = labels.size(1);
     const Tensor padded = tape.empty({batch, length + 1}, DType::Int64, "aten.constant_pad_nd.default");

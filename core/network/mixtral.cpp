@@ -66,6 +66,7 @@ public:
             visitor.parameter(m_gate->weight, "mlp.gate");
         visitor.parameter(m_experts->gateUp, "mlp.experts");
         visitor.parameter(m_experts->down, "mlp.experts");
+        visitor.activation(m_experts->activation);
         if (m_expertsFirst)
             visitor.parameter(m_gate->weight, "mlp.gate");
         if (m_shared) {

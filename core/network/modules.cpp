@@ -3,6 +3,7 @@
 #include "core/network/modules.h"
 
 #include "core/autograd/module_hooks.h"
+#include "core/autograd/operators_liger.h"
 #include "core/network/dora.h"
 
 namespace headroom::network {
@@ -132,9 +133,11 @@ Tensor RmsNorm::forward(const Tensor &x) const
 
 Tensor RmsNorm::normalized(const Tensor &x) const
 {
+    const Tensor &trained = saved ? saved : weight;
+    if (liger)
+        return ligerRmsNorm(x, trained, liger->inPlace, liger->multiprocessors);
     const DType inputDtype = x.dtype();
     Tensor hidden = to(x, DType::Float32);
-    const Tensor &trained = saved ? saved : weight;
     Tensor squared = square(hidden);
     Tensor variance = meanLast(squared);
     squared.reset();

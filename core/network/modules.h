@@ -67,12 +67,19 @@ enum class RmsNormKind : std::uint8_t {
     Olmo,  ///< (weight * x).to(input_dtype)
 };
 
+/// How Liger's kernel computes a norm in its place.
+struct LigerNorm {
+    bool inPlace;        ///< the gradient is written over the one that comes in
+    int multiprocessors; ///< of the GPU
+};
+
 /// LlamaRMSNorm, GemmaRMSNorm ...: computed in fp32, returned in the input's dtype.
 struct RmsNorm {
     const char *name;
     Tensor weight; ///< [width]
     Tensor saved;  ///< PEFT's trainable copy
     RmsNormKind kind = RmsNormKind::Llama;
+    std::optional<LigerNorm> liger = {}; ///< Liger's kernel computes instead
 
     Tensor forward(const Tensor &x) const;
 
@@ -112,5 +119,11 @@ enum class Activation : std::uint8_t {
 /// The function of that name, or nothing where it is not executed.
 std::optional<Activation> activationOf(std::string_view name);
 Tensor activate(Activation activation, const Tensor &x);
+
+/// The activation of a gated MLP, whose result is multiplied with the other half.
+struct GatedActivation {
+    Activation function;
+    bool liger = false; ///< activation and product are one kernel of Liger's
+};
 
 } // namespace headroom::network

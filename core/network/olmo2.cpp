@@ -45,6 +45,7 @@ void Olmo2Attention::visit(ModuleVisitor &visitor)
         visitor.linear(*linear);
     visitor.norm(qNorm);
     visitor.norm(kNorm);
+    visitor.rotation(rotation);
 }
 
 namespace {

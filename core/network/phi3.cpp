@@ -5,6 +5,7 @@
 // up from another.
 #include "core/network/phi3.h"
 
+#include "core/autograd/operators_liger.h"
 #include "core/network/families.h"
 
 namespace headroom::network {
@@ -14,7 +15,7 @@ using namespace autograd;
 Phi3Mlp::Phi3Mlp(const Builder &builder, const ModelConfig &c)
     : gateUp(builder.linear(names::gateUp, c.hiddenSize, checkedMultiply(2, c.intermediateSize), false))
     , down(builder.linear(names::down, c.intermediateSize, c.hiddenSize, false))
-    , activation(activationOf(c.hiddenActivation).value_or(Activation::Silu))
+    , activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
 {}
 
 Tensor Phi3Mlp::forward(const Tensor &hidden) const
@@ -27,10 +28,12 @@ Tensor Phi3Mlp::forward(const Tensor &hidden) const
     std::vector<Tensor> pieces = chunkLast(up, 2);
     const Tensor gate = std::move(pieces[0]); // `gate, up_states = up_states.chunk(2, dim=-1)`
     up = std::move(pieces[1]);
+    if (activation.liger) // LigerPhi3SwiGLUMLP
+        return down.forward(ligerGatedActivation(gate, up));
     Tensor activated;
     {
         Tape::Scope inActivation(tape, "mlp.activation_fn");
-        activated = activate(activation, gate);
+        activated = activate(activation.function, gate);
     }
     Tensor product = mul(up, activated);
     activated.reset();
@@ -42,12 +45,14 @@ void Phi3Mlp::visit(ModuleVisitor &visitor)
 {
     visitor.linear(gateUp);
     visitor.linear(down);
+    visitor.activation(activation);
 }
 
 namespace {
 
 struct Phi3Attention : AttentionSettings {
     Linear o, qkv;
+    Rotation rotation = Rotation::FirstDimHalves;
 
     Phi3Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
         : AttentionSettings(c, attention)
@@ -70,7 +75,7 @@ struct Phi3Attention : AttentionSettings {
         query = transpose(view(query, {b, s, heads, headDim}), 1, 2);
         key = transpose(view(key, {b, s, keyValueHeads, headDim}), 1, 2);
         value = transpose(view(value, {b, s, keyValueHeads, headDim}), 1, 2);
-        applyRotary(Rotation::FirstDimHalves, query, key, context.cos, context.sin);
+        applyRotary(rotation, query, key, context.cos, context.sin);
         return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
     }
 
@@ -78,6 +83,7 @@ struct Phi3Attention : AttentionSettings {
     {
         visitor.linear(o);
         visitor.linear(qkv);
+        visitor.rotation(rotation);
     }
 };
 

@@ -11,7 +11,7 @@ namespace headroom::network {
 /// Phi3MLP: gate and up in one projection, whose output is split.
 struct Phi3Mlp {
     Linear gateUp, down;
-    Activation activation;
+    GatedActivation activation;
 
     Phi3Mlp(const Builder &builder, const ModelConfig &config);
     Tensor forward(const Tensor &hidden) const;

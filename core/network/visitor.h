@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/network/attention.h"
 #include "core/network/modules.h"
 
 namespace headroom::network {
@@ -18,6 +19,9 @@ public:
     /// A parameter that a module of its own kind holds.
     virtual void parameter(Tensor &, const char * /*module*/) {}
     virtual void buffer(Tensor &, const char * /*module*/) {}
+    /// What is no module but may be replaced in one: an attention's rotation, a gated MLP's activation.
+    virtual void rotation(Rotation &) {}
+    virtual void activation(GatedActivation &) {}
 };
 
 } // namespace headroom::network

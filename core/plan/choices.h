@@ -122,7 +122,7 @@ static_assert(loss.size() == static_cast<std::size_t>(LossKind::FusedLinear) + 1
 
 inline constexpr std::array kernels{
     FieldChoice{"eager", HEADROOM_TR("Eager"), HEADROOM_TR("The operators of the model's own code."), {}},
-    FieldChoice{"liger", "Liger", HEADROOM_TR("Liger's fused norms, rotary embedding and activation, which keep less."), notYet},
+    FieldChoice{"liger", "Liger", HEADROOM_TR("Liger's fused norms, rotary embedding and activation, which keep less."), {}},
 };
 static_assert(kernels.size() == static_cast<std::size_t>(Kernels::Liger) + 1);
 

@@ -65,6 +65,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     options.compute = precision.autocast.value_or(precision.weights);
     options.gpu = kernelGpu(plan);
     options.loss = plan.loss;
+    options.kernels = plan.kernels;
     const std::unique_ptr<ShardingEngine> engine = makeShardingEngine(tape, plan, config);
     if (engine)
         options.method.adapterDtype = precision.weights; // DeepSpeed casts the whole model

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/hardware/gpu.h"
 #include "core/network/adapters.h"
+#include "core/network/liger.h"
 #include "core/network/losses.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
@@ -43,7 +44,7 @@ bool trainsHeadAlone(const Method &method)
            std::all_of(method.modulesToSave.begin(), method.modulesToSave.end(), isHead);
 }
 
-/// The types that ZeRO 3 and the losses besides logits are executed for.
+/// The types that ZeRO 3 is executed for.
 bool isPlainLlama(const ModelConfig &model)
 {
     const std::string_view types[] = {"llama", "mistral", "qwen2", "qwen3"};
@@ -54,14 +55,17 @@ std::optional<Issue> unsupportedLoss(const TrainingPlan &plan, const ModelConfig
 {
     if (plan.loss == LossKind::Logits)
         return {};
-    if (!isPlainLlama(model))
-        return refuse("loss", "this loss is executed for llama, mistral, qwen2 and qwen3 only yet", "set it to logits");
-    if (plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master)
-        return refuse("loss", "this loss is executed without a sharding engine only yet", "set it to logits");
+    if (plan.loss == LossKind::Chunked && (plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master))
+        return refuse("loss", "the chunked loss is executed without a sharding engine only yet", "set it to logits");
     const Method &method = plan.method;
     const std::vector<std::string> &targets = method.targets.names;
     const bool headTargeted = method.kind != MethodKind::Full && !method.targets.allLinear &&
                               std::find(targets.begin(), targets.end(), "lm_head") != targets.end();
+    if (plan.loss == LossKind::FusedLinear) {
+        const network::LigerPatch *patch = network::findLigerPatch(model.modelType);
+        if (!patch || !patch->fusedLoss)
+            return refuse("loss", "Liger has no fused loss for models of type " + model.modelType, "set it to logits");
+    }
     if (plan.loss == LossKind::FusedLinear && headTargeted)
         return refuse("method.targets", "Liger's fused loss reads the output head's own weight: an adapter on it would be passed by",
                       "leave lm_head out");
@@ -73,6 +77,17 @@ std::optional<Issue> unsupportedLoss(const TrainingPlan &plan, const ModelConfig
         return refuse("method.targets",
                       "nothing before the output head is trained: a chunked loss has no gradient to hand on, and PyTorch stops",
                       "train a layer too, or set loss to logits");
+    return {};
+}
+
+std::optional<Issue> unsupportedKernels(const TrainingPlan &plan, const ModelConfig &model)
+{
+    if (plan.kernels != Kernels::Liger)
+        return {};
+    if (!network::findLigerPatch(model.modelType))
+        return refuse("kernels", "Liger has no kernels for models of type " + model.modelType, "set it to eager");
+    if (std::find(model.denseLayers.begin(), model.denseLayers.end(), true) != model.denseLayers.end())
+        return refuse("kernels", "Liger looks for experts in every layer and stops at one without", "set it to eager");
     return {};
 }
 
@@ -119,7 +134,7 @@ network::GpuProperties kernelGpu(const TrainingPlan &plan)
 bool kernelsDependOnGpu(const TrainingPlan &plan)
 {
     const bool fourBit = plan.method.quantization != Quantization::Int8 && plan.method.quantization != Quantization::GptqInt4;
-    return (plan.method.kind == MethodKind::Qlora && fourBit) || plan.loss == LossKind::FusedLinear;
+    return (plan.method.kind == MethodKind::Qlora && fourBit) || plan.loss == LossKind::FusedLinear || plan.kernels == Kernels::Liger;
 }
 
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model)
@@ -129,6 +144,8 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (plan.attention == AttentionKind::Sdpa && model.modelType == "gemma2")
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
     if (std::optional<Issue> issue = unsupportedLoss(plan, model))
+        return issue;
+    if (std::optional<Issue> issue = unsupportedKernels(plan, model))
         return issue;
     if (model.experts > 0 && transformersVersion(plan) < Version{5, 0})
         return refuse("runtime.transformers",

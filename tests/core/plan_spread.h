@@ -100,6 +100,7 @@ inline std::vector<NamedPlan> spread()
         {"accumulation", {{"batch.gradient_accumulation", "3"}}},
         {"zeros", {{"loop.zero_grad", "zeros"}}},
         {"held-clip", {{"loop.outputs_held", "true"}, {"loop.clip_grad_norm", "true"}}},
+        {"liger", {{"kernels", "liger"}, {"loss", "fused-linear"}}},
         {"expandable", {{"runtime.expandable_segments", "true"}}},
         {"rounded", {{"runtime.allocator", "rounded"}, {"runtime.cublas_workspace_bytes", "0"}}},
         {"long", {{"batch.micro_batch", "1"}, {"batch.sequence_length", "4096"}}},

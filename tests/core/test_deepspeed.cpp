@@ -102,7 +102,7 @@ private slots:
     void sample_data()
     {
         const std::vector<Json> cases = jsonlines::readLines(HEADROOM_SOURCE_DIR "/tests/data/deepspeed_sample.jsonl");
-        QCOMPARE(cases.size(), std::size_t{7});
+        QCOMPARE(cases.size(), std::size_t{10});
         jsonlines::addCases(cases, isDeepSpeedOnDevice);
     }
     void sample()

@@ -13,14 +13,15 @@ import json, pathlib, sys
 BLOCK = 512
 
 
-def normalised(op, dtype):
-    """The tracer sees the storage of SiLU's backward born in an empty_like, and the random state of attention unsigned; of an
-    operator whose output it makes itself it names both. Of an operator that a library's own code runs inside another
-    ("outer > inner") the inner one is kept."""
+def normalised(op, dtype, liger):
+    """The tracer sees the storage of SiLU's backward born in an empty_like (where Liger's kernels run there is none), and the random
+    state of attention unsigned; of an operator whose output it makes itself it names both. Of an operator that a library's own
+    code runs inside another ("outer > inner") the inner one is kept."""
     op = op.replace("aten._grouped_mm.default > aten.empty_strided.default", "aten._grouped_mm.default")
     if " > " in op:
         return op.rsplit(" > ", 1)[1], dtype
-    return "aten.silu_backward.default" if op == "aten.empty_like.default" and dtype != "int64" else op, dtype.replace("uint64", "int64")
+    silu = op == "aten.empty_like.default" and dtype != "int64" and not liger
+    return "aten.silu_backward.default" if silu else op, dtype.replace("uint64", "int64")
 
 
 def blocks(text):
@@ -46,11 +47,29 @@ class Table:
         return list(self.index)
 
 
+def kept_gradients(events):
+    """What the last forward pass makes and is alive after its backward pass: gradients that a loss made ahead of time."""
+    alive, phase_before = {}, ""
+    for _, sign, identity, size, _, phase, module, op, shape, dtype in events:
+        if phase == "forward" and phase_before != "forward":
+            alive = {}
+        if phase == "optimizer" and phase_before == "backward":
+            kept = list(alive.values())
+        phase_before = phase
+        if sign == "-":
+            alive.pop(identity, None)
+        elif phase in ("forward", "loss"):
+            alive[identity] = [size, module, op, shape, dtype]
+    return kept
+
+
 def pack(folder, name, texts):
     plan = json.loads((folder / f"{name}.plan.json").read_text())
+    liger = plan.get("kernels", "eager") == "liger"
+    events = rows(folder / f"{name}.events.tsv")
     micros = plan["batch"].get("gradient_accumulation", 1)
     kinds, births, freed, forwards, phase_before = Table(), [], 0, 0, ""
-    for _, sign, _, size, _, phase, module, op, shape, dtype in rows(folder / f"{name}.events.tsv"):
+    for _, sign, _, size, _, phase, module, op, shape, dtype in events:
         if phase == "forward" and phase_before != "forward":
             forwards += 1
         phase_before = phase
@@ -59,13 +78,17 @@ def pack(folder, name, texts):
         if sign == "-":
             freed += blocks(size)
             continue
-        op, dtype = normalised(op, dtype)
+        op, dtype = normalised(op, dtype, liger)
         births.append((kinds((blocks(size), *map(texts, (phase, module, op, shape, dtype)))), freed))
         freed = 0
     assert forwards > 2 * micros, f"{name}: fewer than three steps"
-    saved = []
-    for size, module, op, shape, dtype in rows(folder / f"{name}.saved.tsv"):
-        op, dtype = normalised(op, dtype)
+    saved, gradients = [], kept_gradients(events)
+    for row in rows(folder / f"{name}.saved.tsv"):
+        if row in gradients:
+            gradients.remove(row)
+            continue
+        size, module, op, shape, dtype = row
+        op, dtype = normalised(op, dtype, liger)
         saved.append([blocks(size), *map(texts, (module, op, shape, dtype))])
     return {"name": name, "plan": plan, "kinds": kinds.values(), "births": " ".join(f"{k}:{f}" if f else str(k) for k, f in births), "saved": saved}
 
