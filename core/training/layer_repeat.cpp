@@ -3,7 +3,9 @@
 #include "core/training/layer_repeat.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cstdlib>
 
 namespace headroom::training {
 
@@ -75,15 +77,11 @@ private:
                 continue;
             }
             std::uint32_t to = i;
-            std::int16_t lowest = INT16_MAX, highest = -1;
-            for (; to < limit && m_trace.events[to].release; ++to) {
-                const std::int16_t layer = m_trace.storages[m_trace.events[to].storage].layer;
-                if (layer >= 0) {
-                    lowest = std::min(lowest, layer);
-                    highest = std::max(highest, layer);
-                }
-            }
-            const bool many = highest - lowest > 2;
+            std::uint64_t layers = 0; // a bit for each; a storage may come from the other end
+            for (; to < limit && m_trace.events[to].release; ++to)
+                if (const std::int16_t layer = m_trace.storages[m_trace.events[to].storage].layer; layer >= 0)
+                    layers |= std::uint64_t{1} << std::min<int>(layer, 63);
+            const bool many = std::popcount(layers) > kept;
             for (; i < to; ++i)
                 take(i, many ? m_trace.storages[m_trace.events[i].storage].layer : current, boundary);
         }
@@ -226,9 +224,11 @@ private:
                 if (origin.chain < 0) {
                     id = m_outside[event.storage];
                 } else {
-                    // Seen from a layer, what belongs to a layer keeps its distance; seen from outside, its end.
-                    const int other =
-                        segment.layer >= 0 ? layer + (origin.layer - segment.layer) : origin.layer + (origin.layer >= upper ? m_more : 0);
+                    // Seen from a layer, what belongs to a layer near it keeps its distance; seen from outside or from the other
+                    // end (where a gradient has come through all layers in one storage), its end.
+                    const int distance = origin.layer - segment.layer;
+                    const bool near = segment.layer >= 0 && std::abs(distance) < kept;
+                    const int other = near ? layer + distance : origin.layer + (origin.layer >= upper ? m_more : 0);
                     id = placed(origin.chain, other) + origin.index;
                 }
                 if (!event.release) {
