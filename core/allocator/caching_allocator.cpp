@@ -56,12 +56,21 @@ void Implementation::addFree(BlockIndex i)
     m_pools[block.pool].free.insert(m_blocks.data(), i);
 }
 
-BlockIndex Implementation::takeBestFit(std::uint32_t pool, std::uint64_t size)
+/// The free block `gone`, which had `goneSize` bytes, is none any more; `come`, of its pool, is one instead.
+void Implementation::replaceFree(BlockIndex gone, std::uint64_t goneSize, BlockIndex come)
+{
+    Block &block = m_blocks[come];
+    block.state = Block::State::Free;
+    block.freedAt = m_searches[block.pool % 2];
+    m_pools[block.pool].free.replace(m_blocks.data(), gone, goneSize, come);
+}
+
+/// A free block, which stays one.
+BlockIndex Implementation::findBestFit(std::uint32_t pool, std::uint64_t size)
 {
     if (m_collectsGarbage)
         ++m_searches[pool % 2];
-    FreeBlocks &free = m_pools[pool].free;
-    BlockIndex found = free.bestFit(size);
+    BlockIndex found = m_pools[pool].free.bestFit(size);
     if (found == noBlockIndex)
         return noBlockIndex;
     if (m_expandable)
@@ -70,7 +79,6 @@ BlockIndex Implementation::takeBestFit(std::uint32_t pool, std::uint64_t size)
     const std::uint64_t foundSize = m_blocks[found].size;
     if (size < m_maxSplitSize ? foundSize >= m_maxSplitSize : foundSize >= size + largeSegment)
         return noBlockIndex;
-    free.remove(m_blocks.data(), found);
     return found;
 }
 
@@ -155,14 +163,23 @@ CachingAllocator::Block CachingAllocator::allocate(std::int64_t bytes, std::uint
     const std::uint64_t size = allocator::roundRequest(static_cast<std::uint64_t>(bytes), d->m_divisions);
     const bool small = size <= allocator::largestSmall;
     const std::uint32_t pool = d->poolOf(stream, !small);
-    BlockIndex block = d->takeBestFit(pool, size);
-    if (block == noBlockIndex) {
+    BlockIndex block = d->findBestFit(pool, size);
+    const bool isFree = block != noBlockIndex; // and not new
+    if (!isFree) {
         block = d->takeWithReleases(pool, size);
         if (block == noBlockIndex)
             return noBlock;
     }
-    if (d->shouldSplit(d->m_blocks[block].size, size, small))
-        d->addFree(d->m_blocks.splitAt(block, size));
+    const std::uint64_t foundSize = d->m_blocks[block].size;
+    if (d->shouldSplit(foundSize, size, small)) {
+        const BlockIndex rest = d->m_blocks.splitAt(block, size);
+        if (isFree)
+            d->replaceFree(block, foundSize, rest);
+        else
+            d->addFree(rest);
+    } else if (isFree) {
+        d->removeFree(block);
+    }
     d->m_blocks[block].state = allocator::Block::State::InUse;
     d->m_allocated += d->m_blocks[block].size;
     return block;
@@ -179,16 +196,23 @@ void CachingAllocator::release(Block block)
     d->m_allocated -= blocks[block].size;
     const BlockIndex previous = blocks[block].previous;
     const BlockIndex next = blocks[block].next;
-    if (next != noBlockIndex && blocks[next].state == allocator::Block::State::Free) {
-        d->removeFree(next);
-        blocks.absorbNext(block);
-    }
-    if (previous != noBlockIndex && blocks[previous].state == allocator::Block::State::Free) {
-        d->removeFree(previous);
+    const auto isFree = [&](BlockIndex i) { return i != noBlockIndex && blocks[i].state == allocator::Block::State::Free; };
+    const bool joinsNext = isFree(next);
+    const std::uint64_t nextSize = joinsNext ? blocks[next].size : 0;
+    if (isFree(previous)) {
+        const std::uint64_t previousSize = blocks[previous].size;
+        if (joinsNext) {
+            d->removeFree(next);
+            blocks.absorbNext(block);
+        }
         blocks.absorbNext(previous);
-        block = previous;
+        d->replaceFree(previous, previousSize, previous);
+    } else if (joinsNext) {
+        blocks.absorbNext(block);
+        d->replaceFree(next, nextSize, block);
+    } else {
+        d->addFree(block);
     }
-    d->addFree(block);
 }
 
 std::int64_t CachingAllocator::allocated() const { return static_cast<std::int64_t>(d->m_allocated); }

@@ -4,6 +4,7 @@
 
 #include "core/allocator/blocks.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -71,7 +72,10 @@ public:
             m_sizes.insert(at, {b.size, block});
     }
 
-    void remove(Block *blocks, BlockIndex block)
+    void remove(Block *blocks, BlockIndex block) { remove(blocks, block, blocks[block].size); }
+
+    /// `size`: what the block had when it was inserted.
+    void remove(Block *blocks, BlockIndex block, std::uint64_t size)
     {
         const Block &b = blocks[block];
         if (b.back != noBlockIndex) {
@@ -79,8 +83,8 @@ public:
             return;
         }
         const BlockIndex root = b.child == noBlockIndex ? noBlockIndex : AddressHeap::meldChildren(blocks, block);
-        if (b.size <= largestTabled) {
-            const std::size_t slot = slotOf(b.size);
+        if (size <= largestTabled) {
+            const std::size_t slot = slotOf(size);
             assert(isSet(slot) && m_table[slot] == block);
             if (root == noBlockIndex)
                 unset(slot);
@@ -88,12 +92,42 @@ public:
                 m_table[slot] = root;
             return;
         }
-        const auto at = m_sizes.begin() + lowerBound(b.size);
+        const auto at = m_sizes.begin() + lowerBound(size);
         assert(at != m_sizes.end() && at->root == block);
         if (root == noBlockIndex)
             m_sizes.erase(at);
         else
             at->root = root;
+    }
+
+    /// remove() of `gone`, which had `goneSize` bytes, and insert() of `come`, at one go: what a split leaves of a block takes its
+    /// place, and so does what a block grows to. The two may be the same block.
+    void replace(Block *blocks, BlockIndex gone, std::uint64_t goneSize, BlockIndex come)
+    {
+        const std::uint64_t size = blocks[come].size;
+        const bool alone = blocks[gone].back == noBlockIndex && blocks[gone].child == noBlockIndex;
+        if (!alone || goneSize <= largestTabled || size <= largestTabled) {
+            remove(blocks, gone, goneSize);
+            insert(blocks, come);
+            return;
+        }
+        const auto from = m_sizes.begin() + lowerBound(goneSize);
+        auto to = m_sizes.begin() + lowerBound(size);
+        assert(from != m_sizes.end() && from->size == goneSize && from->root == gone);
+        blocks[come].child = blocks[come].sibling = blocks[come].back = noBlockIndex;
+        if (to != from && to != m_sizes.end() && to->size == size) {
+            to->root = AddressHeap::meld(blocks, to->root, come);
+            m_sizes.erase(from);
+            return;
+        }
+        // The sizes between the two make room.
+        if (to <= from) {
+            std::move_backward(to, from, from + 1);
+        } else {
+            std::move(from + 1, to, from);
+            --to;
+        }
+        *to = {size, come};
     }
 
     /// The smallest block of at least `size` bytes, of those of one size the one with the lowest address; or noBlockIndex.

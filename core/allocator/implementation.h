@@ -37,8 +37,9 @@ struct Implementation {
     Pool &poolOfBlock(BlockIndex i) { return m_pools[m_blocks[i].pool]; }
 
     void addFree(BlockIndex i);
+    void replaceFree(BlockIndex gone, std::uint64_t goneSize, BlockIndex come);
     void removeFree(BlockIndex i) { poolOfBlock(i).free.remove(m_blocks.data(), i); }
-    BlockIndex takeBestFit(std::uint32_t pool, std::uint64_t size);
+    BlockIndex findBestFit(std::uint32_t pool, std::uint64_t size);
     BlockIndex takeNewSegment(std::uint32_t pool, std::uint64_t size);
     BlockIndex takeWithReleases(std::uint32_t pool, std::uint64_t size);
     bool shouldSplit(std::uint64_t blockSize, std::uint64_t size, bool small) const;

@@ -167,41 +167,42 @@ void StepRecord::findPeaks()
         for (std::size_t p = 0; p < phaseCount; ++p)
             peaks[p].phase = static_cast<Phase>(p);
 
-    std::int64_t live = 0;
-    std::int64_t highest = -1;
-    std::size_t step = 0, mark = 0;
+    // From mark to mark step and phase are the same. A phase's peak is at least what it begins with.
+    std::int64_t live = 0, highest = -1;
+    std::size_t step = 0;
     bool loading = true;
-    const auto raise = [&](Phase phase, std::int64_t allocated, std::int64_t reserved) {
-        PhasePeak &peak = m_phasePeaks[step][static_cast<std::size_t>(phase)];
-        peak.allocated = std::max(peak.allocated, Bytes{allocated});
-        peak.reserved = std::max(peak.reserved, Bytes{reserved});
-    };
-    for (std::uint32_t i = 0; i <= events.size(); ++i) {
-        for (; mark < marks.size() && marks[mark].event == i; ++mark) {
-            const Mark &m = marks[mark];
-            if (m.phase == TracePhase::Forward && m.microBatch == 0) {
-                if (!loading)
-                    ++step;
-                loading = false;
-                highest = -1;
-            }
-            // a phase's peak is at least what it begins with
-            raise(static_cast<Phase>(m.phase), live, i > 0 ? m_replay.reserved[i - 1] : 0);
-        }
-        if (i == events.size())
-            break;
-        const Event event = events[i];
-        live += event.release ? -m_bytes[event.storage] : m_bytes[event.storage];
-        const std::int64_t reserved = m_replay.reserved[i];
-        const Phase phase = static_cast<Phase>(m_phases[i]);
-        raise(phase, live, reserved);
-        if (!loading) {
-            m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{reserved});
-            if (phase != Phase::Idle && live > highest) {
+    const auto pass = [&](std::uint32_t from, std::uint32_t to, TracePhase tracePhase, bool begins) {
+        std::int64_t most = begins ? live : 0, mostReserved = begins && from > 0 ? m_replay.reserved[from - 1] : 0;
+        std::int64_t reservedInStep = 0;
+        std::uint32_t peak = to;
+        for (std::uint32_t i = from; i < to; ++i) {
+            const Event event = events[i];
+            live += event.release ? -m_bytes[event.storage] : m_bytes[event.storage];
+            reservedInStep = std::max(reservedInStep, m_replay.reserved[i]);
+            most = std::max(most, live);
+            if (live > highest && !loading && tracePhase != TracePhase::Idle) {
                 highest = live;
-                m_peakEvents[step] = i;
+                peak = i;
             }
         }
+        PhasePeak &phase = m_phasePeaks[step][static_cast<std::size_t>(tracePhase)];
+        phase.allocated = std::max(phase.allocated, Bytes{most});
+        phase.reserved = std::max({phase.reserved, Bytes{mostReserved}, Bytes{reservedInStep}});
+        if (!loading)
+            m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{reservedInStep});
+        if (peak < to)
+            m_peakEvents[step] = peak;
+    };
+    const auto size = static_cast<std::uint32_t>(events.size());
+    pass(0, marks.empty() ? size : marks.front().event, TracePhase::Load, false);
+    for (std::size_t k = 0; k < marks.size(); ++k) {
+        if (marks[k].phase == TracePhase::Forward && marks[k].microBatch == 0) {
+            if (!loading)
+                ++step;
+            loading = false;
+            highest = -1;
+        }
+        pass(marks[k].event, k + 1 < marks.size() ? marks[k + 1].event : size, marks[k].phase, true);
     }
     for (std::size_t s = 0; s < m_steps.size(); ++s) {
         m_peaks[s].components = componentsAfter(m_peakEvents[s]);

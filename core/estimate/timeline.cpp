@@ -36,6 +36,7 @@ Timeline Estimate::timeline(Step step, std::size_t samples, std::uint32_t from, 
     };
 
     ComponentBytes now = range.from > 0 ? record->componentsAfter(range.from - 1) : ComponentBytes{};
+    std::int64_t allocated = now.total().value;
     const double stretch = std::max(1.0, static_cast<double>(to - from) / static_cast<double>(samples));
     std::int64_t bucket = -1, highest = -1;
     std::int16_t layer = -1, bandLayer = -1;
@@ -44,7 +45,9 @@ Timeline Estimate::timeline(Step step, std::size_t samples, std::uint32_t from, 
         const std::uint32_t event = range.from + i;
         const Event e = trace.events[event];
         const Bytes bytes = record->bytes(e.storage);
-        now[record->component(e.storage)] += e.release ? -bytes : bytes;
+        const Bytes change = e.release ? -bytes : bytes;
+        now[record->component(e.storage)] += change;
+        allocated += change.value;
         if (!e.release)
             layer = trace.storages[e.storage].layer;
         if (i == 0 || record->phaseOf(event) != phase) {
@@ -63,7 +66,6 @@ Timeline Estimate::timeline(Step step, std::size_t samples, std::uint32_t from, 
             continue;
         // in each stretch its highest sample
         const auto own = static_cast<std::int64_t>(static_cast<double>(i - from) / stretch);
-        const std::int64_t allocated = now.total().value;
         if (own != bucket) {
             bucket = own;
             highest = -1;
