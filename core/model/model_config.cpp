@@ -440,4 +440,13 @@ bool ModelConfig::uniformLayers() const
     return equal(slidingLayers) && equal(rotaryLayers) && equal(denseLayers);
 }
 
+ModelConfig ModelConfig::withLayers(std::int64_t count) const
+{
+    ModelConfig out = *this;
+    out.layers = std::min(layers, count);
+    for (std::vector<bool> *kinds : {&out.slidingLayers, &out.rotaryLayers, &out.denseLayers})
+        kinds->resize(std::min(kinds->size(), static_cast<std::size_t>(out.layers)));
+    return out;
+}
+
 } // namespace headroom

@@ -51,6 +51,8 @@ struct ModelConfig {
 
     /// Whether all layers are alike, so that one can stand for another. Whatever a field sets layer by layer belongs here.
     bool uniformLayers() const;
+    /// The same with fewer layers: the first ones.
+    ModelConfig withLayers(std::int64_t count) const;
 
     bool operator==(const ModelConfig &) const = default;
 };

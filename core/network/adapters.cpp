@@ -75,7 +75,9 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
     NameCollector modules;
     try {
         Tape tape;
-        const std::unique_ptr<DecoderModel> model = makeDecoderModel(config, AttentionKind::Eager, Version{5, 24});
+        // Equal layers have modules of the same names.
+        const ModelConfig built = config.uniformLayers() ? config.withLayers(1) : config;
+        const std::unique_ptr<DecoderModel> model = makeDecoderModel(built, AttentionKind::Eager, Version{5, 24});
         model->build(Builder(tape, DType::BFloat16));
         model->visit(modules);
         modules.linears.push_back("lm_head");

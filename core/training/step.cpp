@@ -160,11 +160,7 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
     const bool flat = plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master;
     if (hasShardingEngine(plan) || config.layers <= executedLayers || !config.uniformLayers() || flat)
         return std::nullopt;
-    ModelConfig shallow = config;
-    shallow.layers = executedLayers;
-    if (!shallow.slidingLayers.empty())
-        shallow.slidingLayers.resize(executedLayers);
-    TrainingRun run = execute(plan, shallow, config.layers, steps, micros, workspaceBytes, cancel);
+    TrainingRun run = execute(plan, config.withLayers(executedLayers), config.layers, steps, micros, workspaceBytes, cancel);
     std::optional<Trace> trace = repeatLayers(run.trace, static_cast<int>(config.layers));
     if (!trace)
         return std::nullopt;
