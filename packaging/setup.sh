@@ -17,7 +17,7 @@ build_packages="g++?command cmake?command ninja-build?ninja ccache?command qt6-b
     qt6-tools-dev qt6-tools-dev-tools qt6-l10n-tools libqcustomplot-dev nlohmann-json3-dev libfmt-dev libcli11-dev
     fontconfig fonts-dejavu-core"
 test_packages="poppler-utils?pdftotext"
-thorough_packages="clang?clang++ clang-tidy?command python3-venv"
+thorough_packages="clang?clang++ clang-tidy?command"
 
 is_installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -4,7 +4,7 @@
 #
 # Builds Headroom with warnings as errors and runs all tests; core and command line also under the address and
 # undefined-behaviour sanitizers:  packaging/test.sh [--thorough]
-# Installs what is missing first. --thorough adds clang++, clang-tidy, the tests that need PyTorch, and long fuzzing.
+# Installs what is missing first. --thorough adds clang++, clang-tidy and long fuzzing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source packaging/setup.sh
@@ -27,21 +27,10 @@ check_cmake
 mkdir -p build
 jobs=$(nproc)
 
-# The tests that need PyTorch look for it here; where it is absent they are not registered.
-options=()
 if $thorough; then
-    python=$PWD/build/python
-    if [ ! -x "$python/bin/python" ] || ! cmp -s tests/requirements.txt "$python/requirements.txt"; then
-        say "Making the Python environment of the tests in build/python"
-        python3 -m venv "$python" || stop "no Python environment could be made in build/python"
-        "$python/bin/pip" install --quiet -r tests/requirements.txt || stop "the packages of tests/requirements.txt could not be installed"
-        cp tests/requirements.txt "$python/requirements.txt"
-    fi
-    options+=("-DHEADROOM_PYTHON=$python/bin/python")
     export HEADROOM_FUZZ_SECONDS=${HEADROOM_FUZZ_SECONDS:-300}
 fi
-
-build release -DHEADROOM_WERROR=ON "${options[@]}"
+build release -DHEADROOM_WERROR=ON
 build asan
 if $thorough; then
     build tidy # clang++, with clang-tidy beside it

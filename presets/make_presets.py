@@ -7,7 +7,7 @@
 
 DATA_FOLDER holds `models.json` and `gpus.json` as they were compiled: every fact with its sources, open questions
 included. Headroom ships only what it uses of them, in a schema of its own (below), so that the programs stay small and
-start fast. To refresh the presets, correct or extend the facts and run this script again; tests/core/model_test.cpp
+start fast. To refresh the presets, correct or extend the facts and run this script again; tests/core/test_model.cpp
 then holds every parameter count against the published one.
 
 models.json: {"format": 1, "models": [{

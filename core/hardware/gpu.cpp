@@ -43,7 +43,7 @@ CapacitySource capacitySource(const std::string &text)
     return text == "torch" ? CapacitySource::TorchTotal : CapacitySource::Marketing;
 }
 
-/// The file ships inside the program: what is wrong with it is our mistake, found by tests/core/hardware_test.cpp.
+/// The file ships inside the program: what is wrong with it is our mistake, found by tests/core/test_hardware.cpp.
 std::vector<Gpu> readGpus()
 {
     const Result<JsonValue> file = parseJson(embedded::gpus_json);

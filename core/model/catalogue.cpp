@@ -18,7 +18,7 @@ std::string textAt(const JsonValue &entry, std::string_view key)
     return value != nullptr && value->string() != nullptr ? *value->string() : std::string();
 }
 
-/// The file ships inside the program: what is wrong with it is our mistake, found by tests/core/model_test.cpp.
+/// The file ships inside the program: what is wrong with it is our mistake, found by tests/core/test_model.cpp.
 std::vector<ModelPreset> readPresets()
 {
     const Result<JsonValue> file = parseJson(embedded::models_json);

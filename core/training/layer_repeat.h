@@ -18,7 +18,7 @@ inline constexpr int executedLayers = 6;
 /// Where the stretches of the third and the fourth layer are equal, all that they allocate, and release of their own, of
 /// their neighbours' and of what all share, then a layer between them finds the same state and does the same: PyTorch
 /// knows nothing of a layer's number. That equality is checked event by event; an empty optional says that it does not
-/// hold, and the model is then executed whole (tests/core/test_layer_repeat.cpp compares both ways).
+/// hold, and the model is then executed whole (tests/core/test_training.cpp compares both ways).
 std::optional<autograd::Trace> repeatLayers(const autograd::Trace &trace, int layers);
 
 } // namespace headroom::training

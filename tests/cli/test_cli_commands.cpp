@@ -27,6 +27,7 @@ private slots:
     void commandLineErrorsSayWhat_data();
     void commandLineErrorsSayWhat();
     void estimateForPeople();
+    void readmeShowsWhatIsPrinted();
     void estimateAsJson();
     void severalPlansGiveAnArray();
     void planFromStandardInput();
@@ -191,6 +192,21 @@ void CliCommandsTest::commandLineErrorsSayWhat()
     QCOMPARE(run.status, 2);
     QVERIFY2(run.error.startsWith("headroom-cli: command line: " + message), run.error.constData());
     QCOMPARE(run.error.count('\n'), 1);
+}
+
+void CliCommandsTest::readmeShowsWhatIsPrinted()
+{
+    QFile file(QStringLiteral(HEADROOM_SOURCE_DIR "/README.md"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QByteArray readme = file.readAll();
+    const QByteArray command = "$ headroom-cli estimate presets/examples/qwen3-8b-lora-24gb.headroom.json\n";
+    const qsizetype from = readme.indexOf(command) + command.size();
+    QVERIFY(from >= command.size());
+    const QByteArray shown = readme.mid(from, readme.indexOf("```", from) - from);
+    const CliRun run =
+        runCli({QStringLiteral("estimate"), QStringLiteral(HEADROOM_SOURCE_DIR "/presets/examples/qwen3-8b-lora-24gb.headroom.json")});
+    QCOMPARE(run.status, 0);
+    QCOMPARE(QString::fromUtf8(shown), QString::fromUtf8(run.output));
 }
 
 void CliCommandsTest::estimateForPeople()
