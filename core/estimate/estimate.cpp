@@ -67,24 +67,19 @@ struct Executor {
     std::int64_t workspace; ///< bytes of a cuBLAS workspace on the GPU
     std::stop_token cancel;
 
-    /// Three steps, the third left out where it would be the second's like, storage for storage.
+    /// Two steps where the third is the second once more, else three.
     SharedRun run() const
     {
         training::TrainingRun run = training::run(plan, model, wantedSteps - 1, workspace, cancel);
-        if (!training::lastStepIsClosed(run.trace)) {
-            if (training::repeatLastStep(run.trace))
-                ++run.steps;
-            else
-                run = training::run(plan, model, wantedSteps, workspace, cancel);
-        }
+        if (!training::replacements(run.trace))
+            run = training::run(plan, model, wantedSteps, workspace, cancel);
         return std::make_shared<const training::TrainingRun>(std::move(run));
     }
 
-    /// The third step, where the trace does not have it, is the second once more.
     ReplayedRun replayed(SharedRun run, const AllocatorOptions &options) const
     {
-        const std::uint32_t again = run->steps < wantedSteps ? training::lastStep(run->trace) : UINT32_MAX;
-        Replay replayed = replay(run->trace, options, workspace, cancel, again);
+        const auto replaced = run->steps < wantedSteps ? training::replacements(run->trace) : std::nullopt;
+        Replay replayed = replay(run->trace, options, workspace, cancel, replaced ? &*replaced : nullptr);
         return {std::move(run), std::move(replayed)};
     }
 

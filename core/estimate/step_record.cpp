@@ -20,7 +20,7 @@ constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.2 ms
 } // namespace
 
 Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
-              std::uint32_t again)
+              const std::vector<training::Replacement> *again)
 {
     const auto size = static_cast<std::uint32_t>(trace.events.size());
     Replay out;
@@ -49,9 +49,11 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
             out.blockBytes[event.storage] = block == CachingAllocator::noBlock ? 0 : allocator.blockBytes(block);
         }
         out.reserved[i] = allocator.reserved();
-        if (i + 1 == size && again < size) {
-            i = again - 1;
-            again = size;
+        if (i + 1 == size && again) {
+            for (const training::Replacement &replacement : *again)
+                blocks[replacement.taken] = blocks[replacement.left];
+            again = nullptr;
+            i = training::lastStep(trace) - 1;
             cacheRelease = std::lower_bound(trace.cacheReleases.begin(), trace.cacheReleases.end(), i + 1);
         }
     }

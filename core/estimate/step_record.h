@@ -6,6 +6,7 @@
 #include "core/autograd/trace.h"
 #include "core/estimate/estimate.h"
 #include "core/training/step.h"
+#include "core/training/step_repeat.h"
 
 #include <memory>
 #include <stop_token>
@@ -27,10 +28,9 @@ struct Replay {
 };
 
 /// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
-/// From the event `again` on everything is done twice, and the figures are those of the second time. Throws Cancelled on
-/// request.
+/// `again`: the last step is done twice, and its figures are those of the second time. Throws Cancelled on request.
 Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
-              const std::stop_token &cancel = {}, std::uint32_t again = UINT32_MAX);
+              const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr);
 
 /// The part of the loop in which an event happens.
 Phase phaseOf(const autograd::Trace &trace, std::uint32_t event);

@@ -35,55 +35,53 @@ std::uint32_t lastStep(const Trace &trace)
     return mark == trace.marks.size() ? static_cast<std::uint32_t>(trace.events.size()) : trace.marks[mark].event;
 }
 
-bool lastStepIsClosed(const Trace &trace)
+std::optional<std::vector<Replacement>> replacements(const Trace &trace)
 {
     const std::uint32_t from = lastStep(trace);
+    if (from == trace.events.size())
+        return std::nullopt;
     const StorageId first = firstBornFrom(trace, from);
-    std::int64_t alive = 0;
+    // What the step leaves, in place of what it takes away that the step before had left.
+    std::vector<bool> left(trace.storages.size() - first, true);
+    std::vector<Replacement> out;
     for (auto event = trace.events.begin() + from; event != trace.events.end(); ++event) {
         if (event->release && event->storage < first)
-            return false;
-        alive += event->release ? -1 : 1;
-    }
-    return from < trace.events.size() && alive == 0;
-}
-
-bool repeatLastStep(Trace &trace)
-{
-    const std::size_t first = markOfLastStep(trace);
-    if (first == trace.marks.size())
-        return false;
-    const std::uint32_t from = trace.marks[first].event, to = static_cast<std::uint32_t>(trace.events.size());
-    const StorageId firstStorage = firstBornFrom(trace, from);
-    // What the step leaves, in place of what it takes away that the step before had left.
-    std::vector<bool> left(trace.storages.size() - firstStorage, true);
-    std::vector<StorageId> taken;
-    for (std::uint32_t i = from; i < to; ++i) {
-        const Event event = trace.events[i];
-        if (event.release && event.storage < firstStorage)
-            taken.push_back(event.storage);
-        else if (event.release)
-            left[event.storage - firstStorage] = false;
+            out.push_back({event->storage, noStorage});
+        else if (event->release)
+            left[event->storage - first] = false;
     }
     std::vector<StorageId> kept;
     for (std::size_t i = 0; i < left.size(); ++i)
         if (left[i])
-            kept.push_back(firstStorage + static_cast<StorageId>(i));
-    if (kept.size() != taken.size())
-        return false;
-    std::unordered_map<StorageId, StorageId> successor;
-    for (StorageId old : taken) {
-        const StorageRecord &before = trace.storages[old];
+            kept.push_back(first + static_cast<StorageId>(i));
+    if (kept.size() != out.size())
+        return std::nullopt;
+    for (Replacement &replacement : out) {
+        const StorageRecord &before = trace.storages[replacement.taken];
         const auto next = std::find_if(kept.begin(), kept.end(), [&](StorageId id) {
             const StorageRecord &record = trace.storages[id];
             return record.bytes == before.bytes && record.role == before.role && record.stream == before.stream &&
                    std::string_view(record.op) == before.op;
         });
         if (next == kept.end())
-            return false;
-        successor.emplace(old, *next);
+            return std::nullopt;
+        replacement.left = *next;
         kept.erase(next);
     }
+    return out;
+}
+
+bool repeatLastStep(Trace &trace)
+{
+    const auto replaced = replacements(trace);
+    if (!replaced)
+        return false;
+    const std::size_t first = markOfLastStep(trace);
+    const std::uint32_t from = trace.marks[first].event, to = static_cast<std::uint32_t>(trace.events.size());
+    const StorageId firstStorage = firstBornFrom(trace, from);
+    std::unordered_map<StorageId, StorageId> successor;
+    for (const Replacement &replacement : *replaced)
+        successor.emplace(replacement.taken, replacement.left);
     const auto offset = static_cast<std::uint32_t>(trace.storages.size()) - firstStorage;
     const std::size_t storages = trace.storages.size(), marks = trace.marks.size();
     trace.storages.reserve(storages + offset);

@@ -102,9 +102,8 @@ private slots:
     /// A third step is left out where the allocator would do the second's all over again: with it, all is the same.
     void theStepLeftOutIsTheOneBefore()
     {
-        std::size_t two = 0, three = 0;
         std::vector<NamedPlan> plans = planspread::spread();
-        // ZeRO-3 leaves what the next step replaces: there the third step is kept.
+        // ZeRO-3 leaves what the next step replaces.
         plans.push_back({"zero-3", smallPlan()});
         for (const auto &[path, value] : {std::pair{"precision.recipe", "bf16-master"},
                                           {"parallel.engine", "deepspeed"},
@@ -115,7 +114,7 @@ private slots:
             const auto e = estimated(named.plan);
             const auto whole = recordOfSteps(*e, 3);
             QCOMPARE(whole->steps(), 3);
-            (e->record->steps() == 2 ? two : three) += 1;
+            QCOMPARE(e->record->steps(), 2);
             QVERIFY2(lastStep(*e->record) == lastStep(*whole), named.name.constData());
             QCOMPARE(e->record->steady().allocated, whole->steady().allocated);
             for (std::size_t p = 0; p < phaseCount; ++p) {
@@ -124,7 +123,6 @@ private slots:
                 QCOMPARE(e->phases[p].reserved, peak.reserved);
             }
         }
-        QVERIFY(two > 100 && three > 0); // neither half is empty
     }
 
     void initTestCase() { m_plans = planspread::spread(); }
