@@ -69,7 +69,7 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
                 gradient = make(gradient->sizes, leaf->strides, gradient->dtype, "aten.new_empty_strided.default"); // clone_obey_contract
             Tensor own = detach(gradient);
             gradient.reset();
-            m_trace.storages[own->storage].role = Role::Gradient;
+            setRole(own, Role::Gradient);
             leaf->grad = own.impl();
             ++leaf->grad->references;
         }
@@ -98,7 +98,7 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
             Tensor &buffer = next->results[node->edges[i].input].buffer;
             if (!buffer) {
                 buffer = std::move(output);
-            } else if (ownsAlone(buffer, m_storageReferences[buffer->storage])) {
+            } else if (ownsAlone(buffer, storageReferences(buffer->storage))) {
                 output.reset(); // old.add_(new)
             } else {
                 buffer = add(buffer, output);

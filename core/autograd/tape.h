@@ -222,6 +222,8 @@ private:
     void dropFrame(CheckpointFrame *frame);
     void recompute(CheckpointFrame &frame);
     void releaseStorageReference(StorageId storage);
+    /// What is empty or on the host is nobody else's.
+    std::uint32_t storageReferences(StorageId storage) const { return storage == noStorage ? 1 : m_storageReferences[storage]; }
     void evaluate(Node *node, std::vector<Node *> &ready);
     void fit(Tensor &gradient, const Edge &edge);
     void clearAutocastCache();

@@ -42,6 +42,18 @@ class TestBackward : public QObject
     Q_OBJECT
 
 private slots:
+    /// Tensors without a storage on the device (empty ones, or on the host) take part in fan-in and accumulation.
+    void gradientsWithoutAStorageMeet()
+    {
+        Tape tape;
+        const Tensor source = leaf(tape, {0, 4}, true);
+        const Tensor x = inner(source);
+        const Tensor sum = add(neg(x), divNumber(x));
+        tape.backward(sum, tape.empty({0, 4}, DType::Float32));
+        QVERIFY(source->grad != nullptr);
+        QCOMPARE(source->grad->storage, noStorage);
+    }
+
     // -- order
 
     /// The node that was made last runs first, wherever it stands in the graph.
