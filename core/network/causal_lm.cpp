@@ -126,25 +126,36 @@ Tensor CausalLm::callLayer(const std::function<Tensor(const Tensor &)> &layer, c
     return m_options.reentrant ? m_tape.checkpointReentrant(layer, input) : m_tape.checkpoint(layer, input);
 }
 
-/// loss_utils.py: ForCausalLMLoss. Up to 4.46 the model itself upcast its logits, and they were shifted instead of the
-/// labels: one more fp32 copy, padded again in backward (LlamaForCausalLM.forward).
+/// loss_utils.py: ForCausalLMLoss.
 Tensor CausalLm::loss(Tensor &logits, const Tensor &labels)
 {
     const std::int64_t batch = labels.size(0), length = labels.size(1);
-    if (m_options.transformers <= Version{4, 46} && length > 1) {
-        logits = to(logits, DType::Float32);
-        const Tensor shifted = contiguous(sliceRows(logits, length - 1));
-        const Dims sizes{batch, length}, seen{batch, length - 1};
-        const Tensor target = contiguous(m_tape.view(labels, seen, contiguousStrides(sizes)));
-        const std::int64_t rows = checkedMultiply(batch, length - 1);
-        return nllLoss(logSoftmax(view(shifted, {rows, shifted.size(-1)})), view(target, {rows}));
-    }
+    if (m_options.transformers <= Version{4, 48} && length > 1)
+        return lossOfShiftedLogits(logits, labels);
     const Tensor upcast = to(logits, DType::Float32);
     Tensor padded = m_tape.empty({batch, length + 1}, DType::Int64, "aten.constant_pad_nd.default");
     // labels[..., 1:].contiguous(): a copy wherever a row has a neighbour or was shifted
     Tensor shifted = contiguous(m_tape.view(padded, {batch, length}, contiguousStrides({batch, length + 1})));
     const std::int64_t rows = checkedMultiply(batch, length);
     return nllLoss(logSoftmax(view(upcast, {rows, upcast.size(-1)})), view(shifted, {rows}));
+}
+
+/// Up to 4.48 the logits were shifted instead of the labels: one more copy of them, padded again in backward. Up to 4.46 the
+/// model itself upcast its logits, and returned them so (LlamaForCausalLM.forward). GPT-2 and its likes did not upcast at all
+/// (GPT2LMHeadModel.forward, GPTBigCodeForCausalLM.forward, GPTNeoXForCausalLM.forward).
+Tensor CausalLm::lossOfShiftedLogits(Tensor &logits, const Tensor &labels)
+{
+    const std::int64_t batch = labels.size(0), length = labels.size(1), rows = checkedMultiply(batch, length - 1);
+    const std::string &type = m_model->config().modelType;
+    const bool upcasts = type != "gpt2" && type != "gpt_bigcode" && type != "gpt_neox";
+    const Tensor all = upcasts ? to(logits, DType::Float32) : logits;
+    if (m_options.transformers <= Version{4, 46})
+        logits = all;
+    const Tensor shifted = contiguous(sliceRows(all, length - 1));
+    const Tensor target = contiguous(m_tape.view(labels, {batch, length - 1}, contiguousStrides({batch, length})));
+    const Tensor flat = view(shifted, {rows, shifted.size(-1)});
+    Tensor probabilities = logSoftmax(m_tape.autocast() ? to(flat, DType::Float32) : flat); // in fp32 under autocast
+    return nllLoss(std::move(probabilities), view(target, {rows}));
 }
 
 CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)

@@ -55,6 +55,7 @@ private:
     void take(const Tensor &parameter, bool trainable) { take(parameter, trainable, parameter.sizes().elements()); }
     Tensor callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input);
     Tensor loss(Tensor &logits, const Tensor &labels);
+    Tensor lossOfShiftedLogits(Tensor &logits, const Tensor &labels);
 
     Tape &m_tape;
     NetworkOptions m_options;

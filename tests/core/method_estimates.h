@@ -21,11 +21,13 @@ inline constexpr std::string_view smallLlama =
         "num_key_value_heads": 16, "vocab_size": 2048, "max_position_embeddings": 4096, "tie_word_embeddings": false})";
 
 /// `fields`: further top-level keys of the plan, as JSON text, each with a comma before it. Null where it is refused.
-inline std::shared_ptr<const Estimate> estimateOf(std::string_view fields, std::string_view config = smallLlama)
+inline std::shared_ptr<const Estimate> estimateOf(std::string_view fields, std::string_view config = smallLlama,
+                                                  std::string_view transformers = "5.24")
 {
     const Result<TrainingPlan> plan = readPlan(fmt::format(
-        R"({{"headroom_plan": 1, "model": {{"config": {}}}, "runtime": {{"allocator": "rounded", "cublas_workspace_bytes": 0}}{}}})",
-        config, fields));
+        R"({{"headroom_plan": 1, "model": {{"config": {}}}, "runtime": {{"transformers": "{}", "allocator": "rounded",
+            "cublas_workspace_bytes": 0}}{}}})",
+        config, transformers, fields));
     if (!plan)
         return nullptr;
     const auto result = estimate(*plan);

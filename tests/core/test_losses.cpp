@@ -24,6 +24,18 @@ std::int64_t largestLogits(const Estimate &estimate)
     return rows;
 }
 
+/// Tensors of logits that the loss of three steps makes before backward: how many of `rows` tokens in a dtype.
+std::int64_t logitsOf(const Estimate &estimate, std::int64_t rows, DType dtype)
+{
+    return countOf(estimate, [=](const StorageRecord &s) {
+        const Dims shape = s.shape;
+        return s.phase == TracePhase::Loss && shape.rank() >= 2 && shape.back() == words && shape.elements() == rows * words &&
+               s.dtype == dtype && std::string_view(s.module) != "lm_head";
+    });
+}
+
+constexpr std::string_view smallGpt2 = R"({"model_type": "gpt2", "n_embd": 1024, "n_layer": 1, "n_head": 16, "vocab_size": 2048})";
+
 } // namespace
 
 class TestLosses : public QObject
@@ -77,6 +89,40 @@ private slots:
         QVERIFY(turing && ampere);
         QVERIFY(turing->phases[static_cast<std::size_t>(Phase::Loss)].allocated >
                 ampere->phases[static_cast<std::size_t>(Phase::Loss)].allocated);
+    }
+
+    void olderVersionsShiftLogits()
+    {
+        const char *batch = R"(, "batch": {"micro_batch": 2, "sequence_length": 2048})"; // one row alone would be contiguous when cut
+        const std::int64_t shifted = tokens - 2;
+        // from 4.49 on the labels: fp32 logits and log-probabilities of all tokens
+        const auto later = estimateOf(batch, smallLlama, "4.49"), before = estimateOf(batch, smallLlama, "4.48");
+        QVERIFY(later && before);
+        QCOMPARE(logitsOf(*later, tokens, DType::Float32), 3 * 2);
+        QCOMPARE(logitsOf(*later, shifted, DType::Float32), 0);
+        // before, the logits: all but each row's last are copied, and log-probabilities are of those
+        QCOMPARE(logitsOf(*before, tokens, DType::Float32), 3);
+        QCOMPARE(logitsOf(*before, shifted, DType::Float32), 3 * 2);
+        // up to 4.46 what the model returns is in fp32: outputs that are held are twice as large in backward
+        const char *held = R"(, "loop": {"outputs_held": true}, "checkpointing": "full")";
+        const auto upcast = estimateOf(held, smallLlama, "4.46"), as16bit = estimateOf(held, smallLlama, "4.47");
+        QVERIFY(upcast && as16bit);
+        const auto backward = [](const Estimate &e) { return e.phases[static_cast<std::size_t>(Phase::Backward)].allocated.value; };
+        QCOMPARE(backward(*upcast) - backward(*as16bit), 2 * tokens * words);
+    }
+
+    void olderGpt2DoesNotUpcast()
+    {
+        const std::string batch = R"(, "batch": {"micro_batch": 2, "sequence_length": 2048})";
+        const std::int64_t shifted = tokens - 2;
+        const auto plain = estimateOf(batch, smallGpt2, "4.48"), later = estimateOf(batch, smallGpt2, "4.49");
+        const auto autocast = estimateOf(batch + R"(, "precision": {"recipe": "bf16-autocast"})", smallGpt2, "4.48");
+        QVERIFY(plain && later && autocast);
+        QCOMPARE(logitsOf(*plain, tokens, DType::Float32) + logitsOf(*plain, shifted, DType::Float32), 0);
+        QCOMPARE(logitsOf(*plain, shifted, DType::BFloat16), 3 * 2); // the copy, the log-probabilities
+        QCOMPARE(logitsOf(*later, tokens, DType::Float32), 3 * 2);
+        QCOMPARE(logitsOf(*autocast, shifted, DType::BFloat16), 3); // autocast computes log-probabilities in fp32
+        QCOMPARE(logitsOf(*autocast, shifted, DType::Float32), 3 * 2);
     }
 
     void whatIsRefused()
