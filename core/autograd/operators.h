@@ -81,10 +81,12 @@ Tensor embedding(const Tensor &weight, const Tensor &indices);
 struct TopK {
     Tensor values, indices;
 };
-TopK topK(const Tensor &x, std::int64_t k);             ///< over the last dimension
-Tensor indexRows(const Tensor &t, const Tensor &rows);  ///< t[rows], a copy
-Tensor sumOver(const Tensor &t, int dim, bool keepDim); ///< t.sum(dim)
-void divideInPlace(Tensor &a, const Tensor &b);         ///< a /= b
+TopK topK(const Tensor &x, std::int64_t k);                                    ///< over the last dimension
+Tensor indexRows(const Tensor &t, const Tensor &rows, int dim = 0);            ///< t[rows], t[:, rows]: a copy
+Tensor indexPairs(const Tensor &t, const Tensor &rows, const Tensor &columns); ///< t[rows, columns], a copy
+void addRows(Tensor &t, const Tensor &rows, const Tensor &source);             ///< t.index_add_(0, rows, source)
+Tensor sumOver(const Tensor &t, int dim, bool keepDim);                        ///< t.sum(dim)
+void divideInPlace(Tensor &a, const Tensor &b);                                ///< a /= b
 /// F.grouped_mm: rows of [n, in] by the matrix of their group, weight [E, in, out]; `offsets` end the groups.
 Tensor groupedMm(const Tensor &x, const Tensor &weight, const Tensor &offsets);
 

@@ -21,10 +21,22 @@ constexpr Operator topKOperator{"TopkBackward0", topKBackward};
 // index_backward: zeros, the gradient added to its rows in place (index_put_).
 void indexBackward(BackwardCall &call)
 {
-    Tensor indices = call.unpack(0);
+    const std::array<Tensor, 2> indices{call.unpack(0), call.node.savedCount > 1 ? call.unpack(1) : Tensor()};
     call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.new_zeros.default"));
 }
 constexpr Operator indexOperator{"IndexBackward0", indexBackward};
+
+// The changed tensor's gradient is the one that came, the source's its rows: grad.index_select(0, index).expand_as(source).
+void indexAddBackward(BackwardCall &call)
+{
+    Tensor rows = call.needs(1) ? call.unpack(0) : Tensor();
+    Tensor source = call.needs(1) ? call.unpack(1) : Tensor();
+    if (call.needs(1))
+        call.give(1, call.tape.empty(source.sizes(), call.grad.dtype(), "aten.index_select.default"));
+    if (call.needs(0))
+        call.give(0, call.grad);
+}
+constexpr Operator indexAddOperator{"IndexAddBackward0", indexAddBackward};
 
 // sum_backward: grad.unsqueeze(dim).expand(sizes), a view
 void sumBackward(BackwardCall &call)
@@ -99,7 +111,7 @@ TopK topK(const Tensor &x, std::int64_t k)
     return out;
 }
 
-Tensor indexRows(const Tensor &t, const Tensor &rows)
+Tensor indexRows(const Tensor &t, const Tensor &rows, int dim)
 {
     if (halted(t) || !rows)
         return {};
@@ -111,10 +123,47 @@ Tensor indexRows(const Tensor &t, const Tensor &rows)
     if (tape.stopped())
         return {};
     Dims sizes = t.sizes();
-    sizes[0] = rows.size(0);
+    sizes[dim] = rows.size(0);
     Tensor out = tape.empty(sizes, t.dtype(), "aten.index.Tensor");
     tape.attach(node, out);
     return out;
+}
+
+Tensor indexPairs(const Tensor &t, const Tensor &rows, const Tensor &columns)
+{
+    if (halted(t) || !rows || !columns)
+        return {};
+    Tape &tape = *t->tape;
+    Node *node = tape.record(indexOperator, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    tape.save(node, 0, rows);
+    tape.save(node, 1, columns);
+    if (tape.stopped())
+        return {};
+    Dims sizes{rows.size(0)};
+    for (int i = 2; i < t.rank(); ++i)
+        sizes.append(t.size(i));
+    Tensor out = tape.empty(sizes, t.dtype(), "aten.index.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
+void addRows(Tensor &t, const Tensor &rows, const Tensor &source)
+{
+    if (halted(t) || !rows || !source)
+        return t.reset();
+    Tape &tape = *t->tape;
+    Node *node = tape.record(indexAddOperator, {&t, &source});
+    if (!node)
+        return;
+    if (source.requiresGrad()) {
+        tape.save(node, 0, rows);
+        tape.save(node, 1, source);
+    }
+    if (tape.stopped())
+        return t.reset();
+    tape.rebase(node, t);
 }
 
 Tensor sumOver(const Tensor &t, int dim, bool keepDim)

@@ -6,6 +6,7 @@
 #include "core/estimate/step_record.h"
 #include "core/hardware/gpu.h"
 #include "core/model/catalogue.h"
+#include "core/network/gptq.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
 #include "core/training/step_repeat.h"
@@ -222,6 +223,20 @@ void addNotes(Estimate &estimate, const Gpu *first)
         note(Severity::Information, "optimizer.kind",
              "Paged state of parameters with 100,000 elements and more is managed memory: it counts for the host here, and moves to the "
              "device for the step where there is room.");
+    const Version transformers = training::transformersVersion(plan);
+    if (estimate.model.experts > 0 && transformers < Version{5, 0})
+        note(Severity::Information, "runtime.transformers",
+             fmt::format(
+                 "Routing is taken to be balanced: {} of every {} tokens go to each expert. Before version 5 experts are modules that "
+                 "run one after the other, and one that gets more tokens takes more memory.",
+                 estimate.model.expertsPerToken, estimate.model.experts));
+    if (plan.method.kind == MethodKind::Qlora && plan.method.quantization == Quantization::GptqInt4)
+        note(Severity::Information, "method.quantization",
+             network::gptqLibrary(transformers) == network::GptqLibrary::AutoGptq
+                 ? "GPTQ in groups of 128, multiplied by AutoGPTQ's Triton v2 kernels, which make each weight in 16 bits in forward and "
+                   "again in backward. Its other kernels keep that weight until backward, as GPTQModel does."
+                 : "GPTQ in groups of 128, multiplied by GPTQModel: while training, each weight made in 16 bits is kept until backward; "
+                   "with checkpointing, those of one layer.");
     if (const int executed = training::executedMicroBatches(plan); plan.batch.gradientAccumulation > executed)
         note(Severity::Information, "batch.gradient_accumulation",
              fmt::format("{} of the {} micro-batches are executed; every further one allocates what the second does.",

@@ -35,9 +35,9 @@ const char *groupOf(std::string_view module)
         return "norms";
     if (has(module, "attn") || has(module, "attention"))
         return "attention";
-    if (has(module, "mlp.experts"))
+    if (has(module, ".experts") || module == "block_sparse_moe")
         return "experts";
-    if (module == "mlp.gate")
+    if (module == "mlp.gate" || module == "block_sparse_moe.gate")
         return "router";
     if (has(module, "mlp"))
         return "MLP";

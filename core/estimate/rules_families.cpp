@@ -45,15 +45,51 @@ std::optional<TensorRule> expertsRule(std::string_view op, const StorageRecord &
                       "Products of gate and up, rows weighted by the router, and their sum over the experts of a token.", moe};
 }
 
+constexpr const char *expertList = "huggingface/transformers 4.57, models/mixtral/modeling_mixtral.py: MixtralSparseMoeBlock";
+
+/// Experts as modules of their own, one after the other.
+std::optional<TensorRule> expertListRule(std::string_view op, std::string_view module, const StorageRecord &s)
+{
+    const char *g = "experts";
+    const bool block = module == "block_sparse_moe" || module == "mlp";
+    const bool backward = s.phase == TracePhase::Backward && !s.recomputed;
+    if (block && op == "aten.zeros.default")
+        return s.shape.rank() == 2 ? TensorRule{g, "sum of the experts' results",
+                                                "Zeros for every token, to which each expert's rows are added in place.", expertList}
+                                   : TensorRule{g, "mask of the experts",
+                                                "For each token, choice and expert an int64: which expert a token goes to.", expertList};
+    if (block && has(op, "nonzero"))
+        return TensorRule{g, "rows of an expert", "Which tokens go to the expert, and as which of their choices: two int64 a row.",
+                          expertList};
+    if (block && op == "aten.index.Tensor")
+        return TensorRule{g, "rows that an expert computes",
+                          "The hidden states of the tokens that go to the expert are copied, and their routing weights.", expertList};
+    if (block && backward && (op == "aten.new_zeros.default" || op == "aten.index_select.default"))
+        return TensorRule{g, "gradients of an expert's rows",
+                          "The rows' gradients are taken out of the sum's; what goes back to the tokens is added into zeros of all tokens' "
+                          "size, once for every expert.",
+                          derivatives};
+    if (module == "block_sparse_moe" && !backward)
+        return TensorRule{g, "weighted rows", "An expert's results times the routing weights, kept until backward.", expertList};
+    const bool projection = has(module, ".experts.") && !has(module, "lora_") && !has(module, "act_fn");
+    if (projection && !backward && has(op, "mm.default"))
+        return TensorRule{g, "results of an expert's projections",
+                          "Each expert's Linears compute the rows of its tokens; the activation and the product keep them.", derivatives};
+    return {};
+}
+
 } // namespace
 
 std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
 {
     const std::string_view op = s.op, module = s.module;
     const bool backward = s.phase == TracePhase::Backward && !s.recomputed;
-    if (has(module, "mlp.experts"))
+    if (const auto rule = expertListRule(op, module, s))
+        return rule;
+    if (module == "mlp.experts" || module == "mlp.experts.act_fn" || module == "block_sparse_moe.experts" ||
+        module == "block_sparse_moe.experts.act_fn")
         return expertsRule(op, s);
-    if (module == "mlp.gate")
+    if (module == "mlp.gate" || module == "block_sparse_moe.gate")
         return TensorRule{"router", "scores of the experts", "The router scores every expert for each token in fp32 and keeps the largest.",
                           mixtral};
     if (has(op, "layer_norm")) {
@@ -97,7 +133,7 @@ std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
 std::optional<TensorRule> familyWeightRule(const StorageRecord &s, const char *group)
 {
     const std::string_view module = s.module;
-    if (has(module, "mlp.experts"))
+    if (module == "mlp.experts")
         return TensorRule{"experts", "all experts' matrices",
                           "Every expert's weights are held in two tensors, whether a token goes to it or not.", mixtral};
     if (module == "mlp.gate")

@@ -17,14 +17,34 @@ constexpr const char *matMul4Bit = "bitsandbytes 0.50, autograd/_functions.py: M
 constexpr const char *int8 = "bitsandbytes 0.50, autograd/_functions.py: MatMul8bitLt";
 constexpr const char *kbit = "huggingface/peft 0.21, utils/other.py: prepare_model_for_kbit_training";
 constexpr const char *bnbOptimizer = "bitsandbytes 0.50, optim/optimizer.py: init_state";
+constexpr const char *gptq = "AutoGPTQ 0.7, nn_modules/qlinear/qlinear_tritonv2.py; GPTQModel 7.7, nn_modules/qlinear/torch.py";
 constexpr const char *dora = "huggingface/peft 0.21, tuners/lora/dora.py: DoraLinearLayer";
 constexpr const char *partialLoss =
     "linkedin/Liger-Kernel 0.8.5, ops/fused_linear_cross_entropy.py; pytorch/torchtitan, components/loss.py: ChunkedLossWrapper";
 constexpr const char *peftBnb = "huggingface/peft 0.21, tuners/lora/bnb.py";
 
+TensorRule gptqWeightRule(std::string_view op, const char *group)
+{
+    if (has(op, "qweight"))
+        return {group, "4-bit codes", "Eight weights share an int32 word: half a byte for every weight.", gptq};
+    if (has(op, "qzeros"))
+        return {group, "zero points",
+                "Every 128 inputs of an output are a group with a zero point of its own, in 4 bits: 0.0039 bytes a weight.", gptq};
+    if (has(op, "scales"))
+        return {group, "scales", "Every 128 inputs of an output are a group with a 16-bit scale of its own: 0.0156 bytes a weight.", gptq};
+    if (has(op, "g_idx"))
+        return {group, "groups of the inputs", "An int32 for each input says which group it belongs to.", gptq};
+    if (has(op, "shifts"))
+        return {group, "shifts that unpack a word", "Two tables of eight int32 numbers, a block of 512 bytes each, for every weight.",
+                gptq};
+    return {group, "bias", "A quantised Linear keeps its bias beside the codes.", gptq};
+}
+
 std::optional<TensorRule> quantizedWeightRule(const StorageRecord &s, const char *group)
 {
     const std::string_view op = s.op, module = s.module;
+    if (has(op, "gptq."))
+        return gptqWeightRule(op, group);
     if (has(op, "quantize_4bit") && s.dtype == DType::UInt8)
         return TensorRule{group, "4-bit codes", "Two weights share a byte: half a byte for every weight.", quantize};
     if (has(op, "quantize_4bit"))
@@ -126,6 +146,11 @@ std::optional<TensorRule> optimizerRule(const StorageRecord &s)
 std::optional<TensorRule> quantizedProductRule(const StorageRecord &s, const char *group)
 {
     const std::string_view op = s.op, module = s.module;
+    if (has(op, "gptq.dequant"))
+        return TensorRule{group, "dequantised weight",
+                          "The matrix product wants the weight in 16 bits. AutoGPTQ's kernel makes it for each product, in forward and "
+                          "again in backward; GPTQModel makes it in forward, where autograd keeps it for backward.",
+                          gptq};
     if (has(op, "dequantize_4bit"))
         return TensorRule{group, "dequantised weight",
                           "The matrix product wants the weight in 16 or 32 bits: it is made from codes and scales for this one product, in "

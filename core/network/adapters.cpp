@@ -68,7 +68,7 @@ Issue issue(const char *where, std::string what, std::string hint) { return {{},
 
 } // namespace
 
-std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method)
+std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method, Version transformers)
 {
     if (method.kind == MethodKind::Full)
         return {};
@@ -77,7 +77,7 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
         Tape tape;
         // Equal layers have modules of the same names.
         const ModelConfig built = config.uniformLayers() ? config.withLayers(1) : config;
-        const std::unique_ptr<DecoderModel> model = makeDecoderModel(built, AttentionKind::Eager, Version{5, 24});
+        const std::unique_ptr<DecoderModel> model = makeDecoderModel(built, AttentionKind::Eager, transformers);
         model->build(Builder(tape, DType::BFloat16));
         model->visit(modules);
         modules.linears.push_back("lm_head");
@@ -85,8 +85,8 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
         return {}; // building the model proper says so
     }
 
-    // There PEFT adapts routers and experts too, as parameters, which it does not for qwen2_moe.
-    if (method.targets.allLinear && config.experts > 0 && config.modelType != "qwen2_moe")
+    // There PEFT adapts routers and experts too, as parameters, which it does not for qwen2_moe. Before version 5 they are Linears.
+    if (method.targets.allLinear && config.experts > 0 && transformers >= Version{5, 0} && config.modelType != "qwen2_moe")
         return issue("method.targets", "LoRA on routed experts is not executed yet",
                      R"(name the projections of attention instead: ["q_proj", "k_proj", "v_proj", "o_proj"])");
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names) {
@@ -158,6 +158,8 @@ private:
     {
         if (!module.quantized)
             return module.weight.dtype();
+        if (module.quantized->gptq()) // AutoGPTQ's module has a qweight only, GPTQModel's says the dtype of its scales
+            return module.quantized->library == GptqLibrary::AutoGptq ? DType::Float32 : module.quantized->scales.dtype();
         return module.quantized->fourBit() ? module.quantized->compute : DType::Float32;
     }
 

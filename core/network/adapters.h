@@ -14,6 +14,6 @@ namespace headroom::network {
 void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method);
 
 /// Names in method.targets and method.modules_to_save that match no module, as PEFT would complain.
-std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method);
+std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method, Version transformers);
 
 } // namespace headroom::network

@@ -29,9 +29,17 @@ Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t o
         linear.quantized = m_quantizer->quantize({out, in});
     else
         linear.weight = parameter({out, in});
-    if (bias)
+    if (bias && linear.quantized && linear.quantized->gptq())
+        linear.bias = buffer({out}, gptqBiasDtype(*linear.quantized), "gptq.bias > aten._to_copy.default");
+    else if (bias)
         linear.bias = parameter({out});
     return linear;
+}
+
+Linear Builder::router(const LinearNames &names, std::int64_t in, std::int64_t out) const
+{
+    const bool left = m_quantizer && m_quantizer->kind() == Quantization::GptqInt4;
+    return left ? Builder(m_tape, m_weights).linear(names, in, out, false) : linear(names, in, out, false);
 }
 
 RmsNorm Builder::norm(const char *name, std::int64_t width, RmsNormKind kind) const

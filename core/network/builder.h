@@ -26,6 +26,9 @@ public:
     /// A buffer: counted with the weights, never trained.
     Tensor buffer(const Dims &sizes, DType dtype, const char *op) const;
     Linear linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const;
+    /// A Linear that scores experts: GPTQ's libraries leave it as it is (GPTQModel 7.7, models/definitions/mixtral.py and its
+    /// likes; AutoGPTQ 0.7, modeling/mixtral.py), bitsandbytes quantises it.
+    Linear router(const LinearNames &names, std::int64_t in, std::int64_t out) const;
     RmsNorm norm(const char *name, std::int64_t width, RmsNormKind kind = RmsNormKind::Llama) const;
     /// GPT-2's Conv1D: weight [in, out] and a bias of zeros.
     Linear conv1d(const LinearNames &names, std::int64_t in, std::int64_t out) const;

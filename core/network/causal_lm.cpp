@@ -73,7 +73,8 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
 {
     const auto visitAll = [this](ModuleVisitor &visitor) { visit(visitor); };
     if (options.method.kind == MethodKind::Qlora)
-        m_quantizer.emplace(tape, options.method.quantization, options.weights, options.compute, options.gpu);
+        m_quantizer.emplace(tape, options.method.quantization, options.weights, options.compute, options.gpu,
+                            gptqLibrary(options.transformers));
     m_model->build(Builder(tape, options.weights, m_quantizer ? &*m_quantizer : nullptr));
     // The output head stays as it is. A tied one exists for an instant, before it is given the embedding's weight; a
     // quantised model's does so on the host.
@@ -88,7 +89,7 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
         Tape::Scope scope(tape, headNames.self);
         m_head.bias = Builder(tape, options.weights).parameter({config.vocabSize}, "aten.constant_pad_nd.default");
     }
-    if (m_quantizer && options.method.kbitPreparation)
+    if (m_quantizer && options.method.kbitPreparation && options.method.quantization != Quantization::GptqInt4)
         prepareForKbitTraining(tape, visitAll);
     if (options.kernels == Kernels::Liger)
         applyLiger(*findLigerPatch(config.modelType), options.gpu.multiprocessors, visitAll);

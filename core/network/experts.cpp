@@ -10,6 +10,28 @@ namespace headroom::network {
 
 using namespace autograd;
 
+const MlpNames sharedExpertNames{
+    "mlp.shared_expert",
+    "mlp.shared_expert.act_fn",
+    HEADROOM_LINEAR_NAMES("mlp.shared_expert.gate_proj"),
+    HEADROOM_LINEAR_NAMES("mlp.shared_expert.up_proj"),
+    HEADROOM_LINEAR_NAMES("mlp.shared_expert.down_proj"),
+};
+const LinearNames sharedExpertGateNames = HEADROOM_LINEAR_NAMES("mlp.shared_expert_gate");
+
+Routing chooseExperts(Tensor probabilities, std::int64_t perToken, bool normalises, std::optional<DType> dtype)
+{
+    TopK largest = topK(probabilities, perToken);
+    probabilities.reset();
+    if (normalises) {
+        const Tensor sum = sumOver(largest.values, 1, true);
+        divideInPlace(largest.values, sum);
+    }
+    if (dtype && !halted(largest.values))
+        largest.values = to(largest.values, *dtype);
+    return {std::move(largest.values), std::move(largest.indices), {}};
+}
+
 TopKRouter::TopKRouter(const Builder &builder, const ModelConfig &c)
     : perToken(c.expertsPerToken)
     , normalises(c.normalisesExperts)
@@ -24,19 +46,11 @@ Routing TopKRouter::forward(const Tensor &hidden) const
     if (halted(hidden))
         return {};
     Tape::Scope scope(*hidden->tape, "mlp.gate");
-    Routing routing;
-    routing.logits = linear(reshape(hidden, hidden.sizes()), weight);
-    // Mixtral casts before the softmax, the others within it: autocast needs no copy for that.
-    const Tensor probabilities = castsBack ? softmax(routing.logits, DType::Float32) : softmax(to(routing.logits, DType::Float32));
-    TopK largest = topK(probabilities, perToken);
-    if (normalises) {
-        const Tensor sum = sumOver(largest.values, 1, true);
-        divideInPlace(largest.values, sum);
-    }
-    if (castsBack && !halted(largest.values))
-        largest.values = to(largest.values, routing.logits.dtype());
-    routing.weights = std::move(largest.values);
-    routing.indices = std::move(largest.indices);
+    const Tensor logits = linear(reshape(hidden, hidden.sizes()), weight);
+    // Mixtral casts before the softmax, the others within it: autocast needs no copy for that. The probabilities stay to the end.
+    const Tensor probabilities = castsBack ? softmax(logits, DType::Float32) : softmax(to(logits, DType::Float32));
+    Routing routing = chooseExperts(probabilities, perToken, normalises, castsBack ? std::optional(logits.dtype()) : std::nullopt);
+    routing.logits = logits;
     return routing;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/network/builder.h"
+#include "core/network/llama.h"
 #include "core/network/visitor.h"
 
 #include "core/model/model_config.h"
@@ -11,10 +12,18 @@ namespace headroom::network {
 
 /// Which experts a token goes to, and with which weights.
 struct Routing {
-    Tensor logits;  ///< [n, experts]
     Tensor weights; ///< [n, experts per token]
     Tensor indices; ///< [n, experts per token]
+    Tensor logits;  ///< [n, experts]
 };
+
+/// Of the probabilities of all experts, [n, experts] in fp32, the largest are kept; then the probabilities are let go.
+/// `normalises`: the weights are divided by their sum; `dtype`: what they are cast to.
+Routing chooseExperts(Tensor probabilities, std::int64_t perToken, bool normalises, std::optional<DType> dtype);
+
+/// Qwen2MoeSparseMoeBlock's expert for every token.
+extern const MlpNames sharedExpertNames;
+extern const LinearNames sharedExpertGateNames;
 
 /// MixtralTopKRouter, Qwen2MoeTopKRouter ...: a softmax over all experts, of which the largest are kept.
 struct TopKRouter {

@@ -100,10 +100,14 @@ LlamaMlp::LlamaMlp(const Builder &builder, const ModelConfig &c)
 LlamaMlp::LlamaMlp(const Builder &builder, const ModelConfig &c, std::int64_t width, const MlpNames &called)
     : names(called)
     , gate(builder.linear(called.gate, c.hiddenSize, width, c.mlpBias))
-    , up(builder.linear(called.up, c.hiddenSize, width, c.mlpBias))
-    , down(builder.linear(called.down, width, c.hiddenSize, c.mlpBias))
     , activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
-{}
+{
+    for (const bool isDown : {called.downBeforeUp, !called.downBeforeUp})
+        if (isDown)
+            down = builder.linear(called.down, width, c.hiddenSize, c.mlpBias);
+        else
+            up = builder.linear(called.up, c.hiddenSize, width, c.mlpBias);
+}
 
 Tensor LlamaMlp::forward(const Tensor &x) const
 {
@@ -145,7 +149,8 @@ Tensor LlamaMlp::project(const Tensor &x) const
 
 void LlamaMlp::visit(ModuleVisitor &visitor)
 {
-    for (Linear *linear : {&gate, &up, &down})
+    visitor.linear(gate);
+    for (Linear *linear : names.downBeforeUp ? std::array{&down, &up} : std::array{&up, &down})
         visitor.linear(*linear);
     visitor.activation(activation);
 }

@@ -41,6 +41,7 @@ private:
 struct MlpNames {
     const char *self, *activation;
     LinearNames gate, up, down;
+    bool downBeforeUp = false; ///< Mixtral's w1, w2, w3: the order in which they are made
 };
 
 /// LlamaMLP: down_proj(act_fn(gate_proj(x)) * up_proj(x)).

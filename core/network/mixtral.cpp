@@ -3,6 +3,7 @@
 //
 // Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE (transformers 5.24, models/mixtral/modeling_mixtral.py, models/qwen2_moe/
 // modeling_qwen2_moe.py, models/qwen3_moe/modeling_qwen3_moe.py, models/olmoe/modeling_olmoe.py).
+#include "core/network/expert_list.h"
 #include "core/network/experts.h"
 #include "core/network/families.h"
 #include "core/network/olmo2.h"
@@ -12,15 +13,6 @@ namespace headroom::network {
 using namespace autograd;
 
 namespace {
-
-constexpr MlpNames sharedExpertNames{
-    "mlp.shared_expert",
-    "mlp.shared_expert.act_fn",
-    HEADROOM_LINEAR_NAMES("mlp.shared_expert.gate_proj"),
-    HEADROOM_LINEAR_NAMES("mlp.shared_expert.up_proj"),
-    HEADROOM_LINEAR_NAMES("mlp.shared_expert.down_proj"),
-};
-constexpr LinearNames sharedExpertGateNames = HEADROOM_LINEAR_NAMES("mlp.shared_expert_gate");
 
 /// MixtralSparseMoeBlock, OlmoeSparseMoeBlock; Qwen3MoeSparseMoeBlock, whose experts come first.
 class SparseMoeBlock
@@ -90,6 +82,29 @@ struct OlmoeAttention : Olmo2Attention {
     {}
 };
 
+template<ExpertLoop loop>
+struct ExpertListOf : ExpertList {
+    ExpertListOf(const Builder &builder, const ModelConfig &c)
+        : ExpertList(builder, c, loop)
+    {}
+};
+
+/// The layer with the experts of that version of transformers.
+template<typename Attention>
+std::unique_ptr<Block> makeMoeLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, Version transformers)
+{
+    if (transformers >= Version{5, 0})
+        return std::make_unique<PreNormLayer<Attention, SparseMoeBlock>>(builder, c, attention);
+    switch (expertLoop(c, transformers)) {
+    case ExpertLoop::Every: break;
+    case ExpertLoop::ListOfHit:
+        return std::make_unique<PreNormLayer<Attention, ExpertListOf<ExpertLoop::ListOfHit>>>(builder, c, attention);
+    case ExpertLoop::TensorOfHit:
+        return std::make_unique<PreNormLayer<Attention, ExpertListOf<ExpertLoop::TensorOfHit>>>(builder, c, attention);
+    }
+    return std::make_unique<PreNormLayer<Attention, ExpertListOf<ExpertLoop::Every>>>(builder, c, attention);
+}
+
 class MixtralModel : public DecoderModel
 {
 public:
@@ -100,7 +115,7 @@ protected:
     {
         if (!m_config.denseLayers.empty() && m_config.denseLayers[static_cast<std::size_t>(index)])
             return std::make_unique<LlamaDecoderLayer>(builder, m_config, m_attention);
-        return std::make_unique<PreNormLayer<LlamaAttention, SparseMoeBlock>>(builder, m_config, m_attention);
+        return makeMoeLayer<LlamaAttention>(builder, m_config, m_attention, m_transformers);
     }
     Masks masks() const override { return {!anySliding(), anySliding()}; }
 };
@@ -123,7 +138,7 @@ public:
 protected:
     std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
     {
-        return std::make_unique<PreNormLayer<OlmoeAttention, SparseMoeBlock>>(builder, m_config, m_attention);
+        return makeMoeLayer<OlmoeAttention>(builder, m_config, m_attention, m_transformers);
     }
 };
 

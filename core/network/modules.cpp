@@ -38,11 +38,12 @@ Tensor Linear::forward(const Tensor &x) const
     return callModule(tape, names.self, saved || lora ? Outer : Whole, x, run); // ModulesToSaveWrapper, PEFT's Linear, nn.Linear
 }
 
-/// peft/tuners/lora/layer.py: Linear.forward; bnb.py: Linear4bit.forward, Linear8bitLt.forward.
+/// peft/tuners/lora/layer.py: Linear.forward; bnb.py: Linear4bit.forward, Linear8bitLt.forward; gptq.py: GPTQLoraLinear.forward.
 /// result = base_layer(x); x = x.to(lora_A.weight.dtype); result = result + lora_B(lora_A(dropout(x))) * scaling
 Tensor Linear::adapted(const Tensor &x) const
 {
     Tape &tape = *x->tape;
+    const bool bitsAndBytes = quantized && !quantized->gptq();
     Tensor result;
     {
         Tape::Scope base(tape, names.base);
@@ -55,7 +56,7 @@ Tensor Linear::adapted(const Tensor &x) const
     const DType resultDtype = result.dtype();
     if (ModuleHooks *hooks = tape.moduleHooks())
         hooks->access(lora->a);
-    const Tensor cast = quantized && autocast ? x : to(x, lora->a.dtype());
+    const Tensor cast = bitsAndBytes && autocast ? x : to(x, lora->a.dtype());
     if (lora->magnitude) {
         { // variants.py: DoraLinearVariant.forward
             Tensor dropped = cast;
@@ -67,7 +68,7 @@ Tensor Linear::adapted(const Tensor &x) const
                 return {};
             result = add(result, doraUpdate(*this, dropped, lora->dropout > 0.0 ? Tensor() : result));
         }
-        return halted(result) || (quantized && autocast) ? result : to(result, resultDtype);
+        return halted(result) || (bitsAndBytes && autocast) ? result : to(result, resultDtype);
     }
     Tensor update;
     {
@@ -86,13 +87,13 @@ Tensor Linear::adapted(const Tensor &x) const
         update = callLinear(names.self, AdapterB, update, lora->b);
     }
     update = mulNumber(update);
-    if (quantized && !autocast)
+    if (bitsAndBytes && !autocast)
         update = to(update, resultDtype);
     result = add(result, update);
     update.reset();
     if (halted(result))
         return {};
-    return quantized ? result : to(result, resultDtype);
+    return bitsAndBytes ? result : to(result, resultDtype);
 }
 
 Tensor Linear::compute(const Tensor &x, const Tensor &usedWeight, const Tensor &usedBias) const

@@ -29,7 +29,8 @@ public:
 
         residual = hidden;
         hidden = m_postAttentionNorm.forward(hidden);
-        hidden = m_mlp.forward(hidden);
+        Tensor kept; // likewise: what blocks of experts return besides
+        hidden = callMlp(hidden, kept);
         return autograd::add(residual, branch(hidden));
     }
 
@@ -46,6 +47,14 @@ public:
 protected:
     /// What is added to the residual, of the output of attention or MLP.
     virtual Tensor branch(const Tensor &output) const { return output; }
+
+    Tensor callMlp(const Tensor &hidden, Tensor &kept) const
+    {
+        if constexpr (requires { m_mlp.forward(hidden, kept); })
+            return m_mlp.forward(hidden, kept);
+        else
+            return m_mlp.forward(hidden);
+    }
 
     Attention m_attention;
     Mlp m_mlp;

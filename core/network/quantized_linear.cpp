@@ -164,6 +164,8 @@ Tensor quantizedLinear(const Tensor &x, const std::shared_ptr<QuantizedWeight> &
         return {};
     if (weight->fourBit())
         return linear4bit(x, weight, bias);
+    if (weight->gptq())
+        return gptqLinear(x, weight, bias);
     return linear8bit(x, weight, bias);
 }
 

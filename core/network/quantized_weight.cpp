@@ -64,8 +64,11 @@ std::shared_ptr<QuantizedWeight> Quantizer::quantize(const Dims &sizes)
     weight->dtype = m_weights;
     weight->compute = m_compute;
     weight->gpu = m_gpu;
+    weight->library = m_library;
     if (weight->fourBit())
         to4bit(*weight);
+    else if (weight->gptq())
+        loadGptqWeight(m_tape, *weight);
     else
         to8bit(*weight);
     return weight;

@@ -29,7 +29,7 @@ inline constexpr std::array quantization{
         "nf4-double", HEADROOM_TR("NF4, double quantisation"), HEADROOM_TR("As NF4, with the scales themselves stored in 8 bits."), {}},
     FieldChoice{"fp4", "FP4", HEADROOM_TR("4-bit floats, stored as NF4 is."), {}},
     FieldChoice{"int8", "LLM.int8()", HEADROOM_TR("8 bits, one scale for each row."), {}},
-    FieldChoice{"gptq-int4", HEADROOM_TR("GPTQ, 4 bits"), HEADROOM_TR("4 bits in groups of 128 weights."), notYet},
+    FieldChoice{"gptq-int4", HEADROOM_TR("GPTQ, 4 bits"), HEADROOM_TR("4 bits in groups of 128 weights."), {}},
 };
 static_assert(quantization.size() == static_cast<std::size_t>(Quantization::GptqInt4) + 1);
 

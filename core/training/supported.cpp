@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/hardware/gpu.h"
 #include "core/network/adapters.h"
+#include "core/network/gptq.h"
 #include "core/network/liger.h"
 #include "core/network/losses.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -115,6 +118,29 @@ std::optional<Issue> unsupportedByDeepSpeed(const TrainingPlan &plan, const Mode
     return {};
 }
 
+std::optional<Issue> unsupportedGptq(const TrainingPlan &plan, const ModelConfig &model)
+{
+    const Method &method = plan.method;
+    if (method.kind != MethodKind::Qlora || method.quantization != Quantization::GptqInt4)
+        return {};
+    if (method.dora)
+        return refuse("method.dora", "PEFT has no DoRA over weights that GPTQ quantised",
+                      "set it to false, or choose another quantization");
+    const std::int64_t queries = checkedMultiply(model.heads, model.headDim), keys = checkedMultiply(model.keyValueHeads, model.headDim);
+    for (const std::int64_t width : {model.hiddenSize, model.intermediateSize, queries, keys, model.expertIntermediateSize})
+        if (width % 32 != 0)
+            return refuse("method.quantization",
+                          fmt::format("GPTQ's kernels take inputs and outputs that are multiples of 32; {} is none", width),
+                          "choose another quantization");
+    const ResolvedPrecision precision = resolvePrecision(plan.precision);
+    if (network::gptqLibrary(transformersVersion(plan)) == network::GptqLibrary::AutoGptq && !precision.autocast &&
+        precision.weights != DType::Float16)
+        return refuse("precision.weights",
+                      "AutoGPTQ, the library before transformers 5, multiplies in float16 and takes no other input without autocast",
+                      "set it to float16, or give runtime.transformers 5.0 or later");
+    return {};
+}
+
 } // namespace
 
 Version transformersVersion(const TrainingPlan &plan)
@@ -147,12 +173,11 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return issue;
     if (std::optional<Issue> issue = unsupportedKernels(plan, model))
         return issue;
-    if (model.experts > 0 && transformersVersion(plan) < Version{5, 0})
-        return refuse("runtime.transformers",
-                      "experts as separate modules, as transformers had them before version 5, are not executed yet",
-                      "give version 5.0 or later");
-    if (plan.method.kind == MethodKind::Qlora && (model.experts > 0 || model.modelType == "gpt2"))
+    const bool expertsInOneTensor = model.experts > 0 && transformersVersion(plan) >= Version{5, 0};
+    if (plan.method.kind == MethodKind::Qlora && (expertsInOneTensor || model.modelType == "gpt2"))
         return refuse("method.kind", "QLoRA is not executed yet for models of type " + model.modelType, "choose lora or full");
+    if (std::optional<Issue> issue = unsupportedGptq(plan, model))
+        return issue;
     if (plan.compile)
         return refuse("compile", "torch.compile is not executed by this version's engine yet", "set it to false");
     const Parallel &parallel = plan.parallel;
@@ -191,7 +216,7 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (std::optional<Issue> issue = unsupportedByDeepSpeed(plan, model, sixteenBitMaster))
         return issue;
     if (plan.method.kind != MethodKind::Full && model.layers > 0)
-        return network::checkAdapters(model, plan.method);
+        return network::checkAdapters(model, plan.method, transformersVersion(plan));
     return {};
 }
 

@@ -25,7 +25,8 @@ std::int64_t storedBytes(Quantization kind, std::int64_t out, std::int64_t in)
     network::Quantizer quantizer(tape, kind, DType::BFloat16, DType::BFloat16, a100);
     const auto weight = quantizer.quantize({out, in});
     std::int64_t sum = 0;
-    for (const Tensor *t : {&weight->codes, &weight->absmax, &weight->table, &weight->offset, &weight->nestedAbsmax, &weight->nestedTable})
+    for (const Tensor *t : {&weight->codes, &weight->absmax, &weight->table, &weight->offset, &weight->nestedAbsmax, &weight->nestedTable,
+                            &weight->zeros, &weight->scales, &weight->groups})
         if (*t)
             sum += t->sizes().elements() * elementSize(t->dtype());
     return sum;
@@ -53,6 +54,12 @@ private slots:
         QCOMPARE(storedBytes(Quantization::Nf4Double, 14336, 4096), nested + table + nestedTable + mean);
         // LLM.int8(): one byte, and one fp32 scale for each output
         QCOMPARE(storedBytes(Quantization::Int8, 14336, 4096), n + 4 * 14336);
+        // GPTQ: a 16-bit scale and a 4-bit zero point for 128 weights, the group of each input in an int32: 4.156 bits and those
+        const std::int64_t gptq = n / 2 + (n / 128) * 5 / 2;
+        QCOMPARE(static_cast<double>(gptq) * 8 / static_cast<double>(n), 4.15625);
+        QCOMPARE(storedBytes(Quantization::GptqInt4, 14336, 4096), gptq + 4 * 4096);
+        // a last group that is not full has a scale too
+        QCOMPARE(storedBytes(Quantization::GptqInt4, 64, 160), 64 * 160 / 2 + 2 * (2 * 64 + 64 / 2) + 4 * 160);
     }
 
     void quantisedOneAfterTheOther()
@@ -122,6 +129,52 @@ private slots:
         QCOMPARE(countOf(*many, in(TracePhase::Backward)), 3 * 4);
     }
 
+    void gptqComesFromTheCheckpoint()
+    {
+        Tape tape;
+        network::Quantizer quantizer(tape, Quantization::GptqInt4, DType::Float16, DType::Float16, a100);
+        quantizer.quantize({1024, 1024});
+        for (const StorageRecord &s : tape.trace().storages) // no weight in 16 bits, not for an instant
+            QVERIFY(s.bytes <= 1024 * 1024 / 2);
+    }
+
+    void gptqKeepsOrMakesWeightsAgain()
+    {
+        const char *plan =
+            R"(, "method": {"kind": "qlora", "quantization": "gptq-int4"}, "precision": {"recipe": "fp16"}, "batch": {"sequence_length": 64})";
+        const auto made = [](TracePhase phase) {
+            return [phase](const StorageRecord &s) { return contains(s.op, "gptq.dequant") && s.phase == phase && !s.recomputed; };
+        };
+        const auto saved = [](const Estimate &e) { return e.savedActivations.value; };
+        const auto before = estimateOf(plan, smallLlama, "4.51"), after = estimateOf(plan, smallLlama, "5.24");
+        QVERIFY(before && after);
+        // AutoGPTQ: in backward again, but for q, k and v of the first layer, whose input needs no gradient
+        QCOMPARE(countOf(*before, made(TracePhase::Forward)), 3 * 7);
+        QCOMPARE(countOf(*before, made(TracePhase::Backward)), 3 * 4);
+        // GPTQModel: kept from forward, those four
+        QCOMPARE(countOf(*after, made(TracePhase::Forward)), 3 * 7);
+        QCOMPARE(countOf(*after, made(TracePhase::Backward)), 0);
+        QCOMPARE(saved(*after) - saved(*before), std::int64_t{2} * (1024 * 1024 + 3 * 1024 * 4096));
+    }
+
+    void gptqRefusesWhatItsLibrariesRefuse()
+    {
+        const auto issue = [](std::string_view method, std::string_view more, std::string_view config = smallLlama) {
+            const Result<TrainingPlan> plan = readPlan(fmt::format(
+                R"({{"headroom_plan": 1, "model": {{"config": {}}}, "method": {{"kind": "qlora", "quantization": "gptq-int4"{}}}{}}})",
+                config, method, more));
+            const auto result = plan ? estimate(*plan) : plan.issue();
+            return result ? std::string() : result.issue().where;
+        };
+        QCOMPARE(issue("", ""), std::string());
+        QCOMPARE(issue(R"(, "dora": true)", ""), std::string("method.dora"));
+        QCOMPARE(issue("", R"(, "runtime": {"transformers": "4.57"})"), std::string("precision.weights")); // bf16
+        QCOMPARE(issue("", R"(, "runtime": {"transformers": "4.57"}, "precision": {"recipe": "fp16"})"), std::string());
+        std::string odd(smallLlama);
+        odd.replace(odd.find("4096"), 4, "4100");
+        QCOMPARE(issue("", "", odd), std::string("method.quantization"));
+    }
+
     void int8KeepsInputsUnderCheckpointing()
     {
         const char *plan =
@@ -148,7 +201,7 @@ private slots:
     void parametersCountAsTheyWere()
     {
         const auto lora = estimateOf(R"(, "method": {"kind": "lora"})");
-        for (const char *kind : {"nf4", "nf4-double", "fp4", "int8"}) {
+        for (const char *kind : {"nf4", "nf4-double", "fp4", "int8", "gptq-int4"}) {
             const auto quantised = estimateOf(fmt::format(R"(, "method": {{"kind": "qlora", "quantization": "{}"}})", kind));
             QVERIFY(lora && quantised);
             QCOMPARE(quantised->parametersTotal, lora->parametersTotal);
@@ -175,10 +228,22 @@ private slots:
     void layersOfAllKindsRepeat()
     {
         const char *plan = R"(, "method": {{"kind": "qlora", "quantization": "{}"}}, "batch": {{"sequence_length": 64}}{})";
-        for (const char *kind : {"nf4", "nf4-double", "int8"})
+        for (const char *kind : {"nf4", "nf4-double", "int8", "gptq-int4"})
             for (const char *more : {"", R"(, "precision": {"recipe": "bf16", "autocast": "bfloat16"})"})
                 QVERIFY2(layersRepeat(fmt::format(fmt::runtime(plan), kind, more), smallLlama, 9), kind);
         QVERIFY(layersRepeat(fmt::format(fmt::runtime(plan), "nf4-double", R"(, "checkpointing": "full")"), smallLlama, 9));
+    }
+
+    void rowsOfGptq()
+    {
+        const auto estimate = estimateOf(R"(, "method": {"kind": "qlora", "quantization": "gptq-int4"}, "batch": {"sequence_length": 64})");
+        QVERIFY(estimate);
+        std::string rules;
+        for (const StorageRecord &s : estimate->record->trace().storages)
+            rules += std::string(ruleFor(s, s.role == Role::Parameter ? Component::Weights : Component::Activations).rule) + "\n";
+        for (const char *text : {"Eight weights share an int32 word", "a zero point of its own", "a 16-bit scale of its own",
+                                 "which group it belongs to", "Two tables of eight int32 numbers", "GPTQModel makes it in forward"})
+            QVERIFY2(contains(rules, text), text);
     }
 
     void rowsSayWhatAbsmaxIs()

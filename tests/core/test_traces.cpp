@@ -51,7 +51,7 @@ struct PackedTrace {
 std::vector<PackedTrace> readTraces()
 {
     std::vector<PackedTrace> traces;
-    for (const char *file : {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl"}) {
+    for (const char *file : {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl", "gptq.jsonl", "experts.jsonl"}) {
         std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
         std::shared_ptr<const Json> texts;
         for (std::string line; std::getline(in, line);) {
@@ -170,7 +170,7 @@ private slots:
     void initTestCase()
     {
         m_traces = readTraces();
-        QVERIFY(m_traces.size() > 80);
+        QVERIFY(m_traces.size() > 95);
     }
 
     void everyBirthIsPyTorchs_data() { addRows(); }
