@@ -91,6 +91,9 @@ std::optional<Issue> unsupportedKernels(const TrainingPlan &plan, const ModelCon
         return refuse("kernels", "Liger has no kernels for models of type " + model.modelType, "set it to eager");
     if (std::find(model.denseLayers.begin(), model.denseLayers.end(), true) != model.denseLayers.end())
         return refuse("kernels", "Liger looks for experts in every layer and stops at one without", "set it to eager");
+    if (model.experts > 0 && transformersVersion(plan) < Version{5, 0})
+        return refuse("kernels", "Liger's kernels over experts as modules, as transformers had them before version 5, are not executed yet",
+                      "set it to eager, or give runtime.transformers 5.0 or later");
     return {};
 }
 

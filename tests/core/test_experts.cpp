@@ -75,6 +75,12 @@ private slots:
         QVERIFY(!under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "targets": "all-linear"})", smallQwen3Moe));
     }
 
+    void ligerIsRefused()
+    {
+        QVERIFY(under("5.24", R"(, "kernels": "liger")"));
+        QVERIFY(!under("4.57", R"(, "kernels": "liger")"));
+    }
+
     void quantisedExperts()
     {
         const auto of = [](std::string_view version, std::string_view kind) {
