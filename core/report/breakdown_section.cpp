@@ -28,7 +28,7 @@ public:
 
     ReportTable table() const
     {
-        ReportTable table{"Sources", {"No.", "Source"}, {false, false}, {}};
+        ReportTable table{"Sources", {"No.", "Source"}, {false, false}, {}, {}};
         for (std::size_t i = 0; i < m_sources.size(); ++i)
             table.rows.push_back({fmt::format("[{}]", i + 1), m_sources[i]});
         return table;
@@ -37,6 +37,12 @@ public:
 private:
     std::vector<std::string> m_sources;
 };
+
+/// In percent; 0 where there is no whole.
+double share(Bytes part, Bytes whole)
+{
+    return whole.value == 0 ? 0 : 100.0 * static_cast<double>(part.value) / static_cast<double>(whole.value);
+}
 
 std::string shapeText(const BreakdownRow &row)
 {
@@ -58,6 +64,7 @@ public:
                                formatShare(component.bytes, m_whole)),
                    {"What", "Size", "Share", "Tensors", "Shape and type", "Why it is there", "Source"},
                    {false, true, true, true, false, false, false},
+                   {},
                    {}};
         for (const BreakdownRow &child : component.children)
             add(child, 0);
@@ -74,6 +81,7 @@ private:
         for (int i = 0; i < depth; ++i)
             label += "\u2003";
         label += row.label;
+        m_table.shares.push_back(share(row.bytes, m_whole));
         m_table.rows.push_back({label, formatBytes(row.bytes, m_unit), formatShare(row.bytes, m_whole),
                                 row.count > 0 ? formatCount(row.count) : "", shapeText(row), row.rule, m_sources.cite(row.source)});
         for (const BreakdownRow &child : row.children)
@@ -110,11 +118,7 @@ ReportSection breakdownSection(const Estimate &estimate, ByteUnit unit)
     return section;
 }
 
-std::string formatShare(Bytes part, Bytes whole)
-{
-    return whole.value == 0 ? std::string()
-                            : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part.value) / static_cast<double>(whole.value));
-}
+std::string formatShare(Bytes part, Bytes whole) { return whole.value == 0 ? std::string() : fmt::format("{:.1f} %", share(part, whole)); }
 
 std::string capitalised(std::string_view name)
 {

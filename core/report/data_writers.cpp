@@ -11,20 +11,6 @@ namespace headroom {
 
 namespace {
 
-/// A field of RFC 4180: quoted where it holds a comma, a quote or a line break.
-std::string csvField(std::string_view text)
-{
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos)
-        return std::string(text);
-    std::string out = "\"";
-    for (char c : text) {
-        if (c == '"')
-            out += '"';
-        out += c;
-    }
-    return out + '"';
-}
-
 class CsvRows
 {
 public:
@@ -61,6 +47,19 @@ private:
 };
 
 } // namespace
+
+std::string csvField(std::string_view text)
+{
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos)
+        return std::string(text);
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"')
+            out += '"';
+        out += c;
+    }
+    return out + '"';
+}
 
 std::string writeCsv(std::span<const std::shared_ptr<const Estimate>> estimates)
 {

@@ -17,6 +17,7 @@ struct ReportTable {
     std::vector<std::string> headings;
     std::vector<bool> numeric;                  ///< per column: right-aligned
     std::vector<std::vector<std::string>> rows; ///< as many cells as headings
+    std::vector<double> shares = {};            ///< of each row, in percent of allocated; empty: rows are no shares of anything
 };
 
 /// Where the PDF draws a chart; the text formats say so in words and give the table behind it.
@@ -68,6 +69,8 @@ std::string writeMarkdown(const Report &report);
 /// One row a figure over all plans: plan, step, figure, bytes (RFC 4180). Figures are named as in the estimate format
 /// ("peak.components.weights"); step is "later", "first", or empty for what holds for both.
 std::string writeCsv(std::span<const std::shared_ptr<const Estimate>> estimates);
+/// A field of such a table: quoted where it holds a comma, a quote or a line break.
+std::string csvField(std::string_view text);
 /// An array of {plan, estimate} objects; a single plan gives the object itself.
 std::string writeJson(std::span<const std::shared_ptr<const Estimate>> estimates);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // The breakdown: a sound model, figures in the chosen unit, copied and exported whole, linked with the other views.
+#include "core/report/report.h"
 #include "ui/breakdown/breakdown_model.h"
 #include "ui/breakdown/breakdown_view.h"
 #include "ui/breakdown/table_text.h"
@@ -154,6 +155,8 @@ void TestBreakdown::csvHoldsEveryRow()
     QVERIFY2(lines.at(1).contains("\"[1, 4096]\"") && lines.at(1).contains("\"because it says \"\"so\"\", really\""),
              qPrintable(lines.at(1)));
     QVERIFY(lines.at(1).endsWith(",3221225472"));
+    QCOMPARE(csvField("a\rb"), std::string("\"a\rb\""));
+    QCOMPARE(csvField("a; b"), std::string("a; b"));
 }
 
 void TestBreakdown::selectionIsSharedBothWays()

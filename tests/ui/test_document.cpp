@@ -55,6 +55,7 @@ private slots:
     void brokenFilesLeaveThePlan_data();
     void brokenFilesLeaveThePlan();
     void modifiedFollowsTheUndoStack();
+    void aBaselineIsNoChangeOfThePlan();
     void mergingStopsAtASave();
     void restoredWorkIsUnsaved();
     void restoredCleanPlanIsReadAgain();
@@ -336,6 +337,22 @@ void TestDocument::modifiedFollowsTheUndoStack()
     QVERIFY(issue);
     QVERIFY(!issue->hint.empty());
     QCOMPARE(document.file(), folder.path("a.headroom.json"));
+}
+
+void TestDocument::aBaselineIsNoChangeOfThePlan()
+{
+    PlanDocument document;
+    const auto result = std::make_shared<const Estimate>();
+    document.setBaseline(result);
+    QVERIFY(!document.isModified());
+    QVERIFY(!document.setField(field("batch.micro_batch"), std::int64_t{3}));
+    QVERIFY(document.isModified());
+    document.setBaseline(nullptr);
+    document.undoStack()->undo();
+    QCOMPARE(document.baseline(), result);
+    QVERIFY(document.isModified());
+    document.undoStack()->undo();
+    QVERIFY(!document.isModified());
 }
 
 void TestDocument::mergingStopsAtASave()

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/report/report.h"
 #include "tests/ui/chart_events.h"
 #include "tests/ui/chart_samples.h"
 #include "ui/charts/memory_chart.h"
@@ -125,6 +126,52 @@ private slots:
         QVERIFY(countPixels(m_chart->grab().toImage(), overLimitColour()) > 20);
     }
 
+    void theVerdictIsTheRunsWhateverStepIsShown_data()
+    {
+        QTest::addColumn<double>("capacity");
+        QTest::addColumn<bool>("firstIsHigher");
+        QTest::addColumn<QString>("steady");
+        QTest::addColumn<QString>("first");
+        // In use: 24.70 GiB by the step as it is, 25.70 GiB by the other one where that is higher.
+        QTest::newRow("fits") << 30.0 << true << "A GPU: fits, 4.3 GiB to spare (first step decides)"
+                              << "A GPU: fits, 4.3 GiB to spare";
+        QTest::newRow("only the first step does not fit") << 25.0 << true << "A GPU: does not fit, short by 716.8 MiB (first step decides)"
+                                                          << "A GPU: does not fit, short by 716.8 MiB";
+        QTest::newRow("tight") << 26.0 << true << "A GPU: tight, 307.2 MiB to spare (first step decides)"
+                               << "A GPU: tight, 307.2 MiB to spare";
+        QTest::newRow("steady state decides") << 30.0 << false << "A GPU: fits, 5.3 GiB to spare"
+                                              << "A GPU: fits, 5.3 GiB to spare (steady state decides)";
+    }
+
+    void theVerdictIsTheRunsWhateverStepIsShown()
+    {
+        QFETCH(double, capacity);
+        QFETCH(bool, firstIsHigher);
+        QFETCH(QString, steady);
+        QFETCH(QString, first);
+        const auto estimate = qwen({});
+        if (firstIsHigher) {
+            estimate->firstStep = estimate->peak;
+            for (Bytes *part : {&estimate->firstStep.components[Component::Temporary], &estimate->firstStep.allocated,
+                                &estimate->firstStep.reserved, &estimate->firstStep.device})
+                *part += gibibytes(1);
+        }
+        estimate->gpus.push_back(gpuOf(firstIsHigher ? estimate->firstStep : estimate->peak, "gpu", "A GPU", capacity));
+        const Verdict verdict = estimate->gpus.front().verdict;
+        show(estimate);
+        QVERIFY2(m_chart->accessibleDescription().endsWith(steady), qPrintable(m_chart->accessibleDescription()));
+        QVERIFY(m_chart->bars().front().verdict == verdict);
+        const bool isWarned = countPixels(m_chart->grab().toImage(), ChartTheme::from(m_chart->palette(), m_chart->font()).warning) > 0;
+        if (verdict != Verdict::Tight)
+            QCOMPARE(isWarned, verdict == Verdict::DoesNotFit);
+        m_chart->setStep(Estimate::Step::First);
+        QVERIFY2(m_chart->accessibleDescription().endsWith(first), qPrintable(m_chart->accessibleDescription()));
+        QVERIFY(m_chart->bars().front().verdict == verdict);
+        // The sentence above the chart has the same figures.
+        const QString margin = first.section(", ", 1).section(" (", 0, 0);
+        QVERIFY2(QString::fromStdString(verdictSentence(estimate->gpus.front())).contains(margin), qPrintable(margin));
+    }
+
     void withoutGpuThereIsOneBarAndNoOutline()
     {
         show(qwen({}));
@@ -141,6 +188,11 @@ private slots:
         QVERIFY(m_chart->shapes().empty());
         QCOMPARE(m_chart->table()->rowCount(), 0);
         QCOMPARE(m_chart->accessibleDescription(), QString("No estimate yet"));
+        const QImage before = m_chart->grab().toImage();
+        m_chart->setEmptyReason("This plan cannot be estimated, for this reason.");
+        waitForPaint();
+        QCOMPARE(m_chart->accessibleDescription(), QString("This plan cannot be estimated, for this reason."));
+        QVERIFY(m_chart->grab().toImage() != before);
     }
 
     void theStepSwitchesTheFigures()

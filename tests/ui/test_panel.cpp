@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // The form: a row for each field, changed by mouse and keyboard, disabled with a reason, marked where changed.
+#include "core/training/step.h"
 #include "ui/choosers/gpu_chooser.h"
 #include "ui/panel/component_dots.h"
 #include "ui/panel/field_row.h"
@@ -49,7 +50,8 @@ private slots:
     void revealUnfoldsAndFocuses();
     void foldedGroupsAreRemembered();
     void everyControlHasANameAndADescription();
-    void mnemonicsAreUnique();
+    void whatTheEngineExecutesCanBeChosen();
+    void whatIsHiddenIsRefused();
 
 private:
     FieldRow &row(const char *path)
@@ -252,7 +254,19 @@ void TestPanel::stagedChoicesHaveASlider()
     drag(checkpointing, 0);
     QVERIFY(m_document->plan().checkpointing == Checkpointing::None);
     QCOMPARE(m_document->undoStack()->count(), 1);
-    QVERIFY(slider("precision.recipe").maximum() > 3);
+    StopSlider &precision = slider("precision.recipe");
+    QVERIFY(precision.maximum() > 3);
+    QVERIFY(precision.stopNames().contains("bf16") && precision.stopNames().contains("bf16\nautocast"));
+    QCOMPARE(precision.stopNames().size(), precision.maximum() + 1);
+    // In a panel of its usual width all stops are named; where there is no room for all, the one that is set is.
+    m_panel->resize(m_panel->sizeHint().width(), 700);
+    QCOMPARE(precision.namedPositions().size(), precision.maximum() + 1);
+    StopSlider narrow;
+    narrow.setRange(0, precision.maximum());
+    narrow.setStopNames(precision.stopNames());
+    narrow.resize(150, precision.height());
+    narrow.setValue(3);
+    QVERIFY(narrow.namedPositions().size() < 4 && narrow.namedPositions().contains(3));
     box<NumberBox>("parallel.data").setFocus();
     drag(slider("parallel.data"), 3);
     QCOMPARE(m_document->plan().parallel.data, 4);
@@ -378,21 +392,72 @@ void TestPanel::everyControlHasANameAndADescription()
     }
 }
 
-void TestPanel::mnemonicsAreUnique()
+void TestPanel::whatTheEngineExecutesCanBeChosen()
 {
-    QSet<QChar> letters;
-    for (const FoldSection *section : m_panel->sections()) {
-        for (const QLabel *label : section->findChildren<QLabel *>()) {
-            const qsizetype at = label->buddy() ? label->text().indexOf(QLatin1Char('&')) : -1;
-            if (at < 0)
-                continue;
-            const QChar letter = label->text().at(at + 1).toLower();
-            QVERIFY2(!letters.contains(letter), qPrintable(label->text()));
-            letters.insert(letter);
+    auto &method = box<QComboBox>("method.kind");
+    method.setFocus();
+    QTest::keyClick(&method, Qt::Key_End);
+    QVERIFY(m_document->plan().method.kind == MethodKind::Qlora);
+    auto &storage = box<QComboBox>("method.quantization");
+    QVERIFY(storage.isVisible());
+    storage.setFocus();
+    QTest::keyClick(&storage, Qt::Key_Home);
+    QVERIFY(m_document->plan().method.quantization == Quantization::Nf4);
+    QTest::keyClick(&storage, Qt::Key_Down);
+    QTest::keyClick(&storage, Qt::Key_Down);
+    QVERIFY(m_document->plan().method.quantization == Quantization::Fp4);
+    QTest::keyClick(&storage, Qt::Key_Down);
+    QVERIFY(m_document->plan().method.quantization == Quantization::Int8);
+    for (const auto &[path, isSet] :
+         {std::pair{"method.dora", +[](const TrainingPlan &plan) { return plan.method.dora; }},
+          std::pair{"method.kbit_preparation", +[](const TrainingPlan &plan) { return plan.method.kbitPreparation; }}}) {
+        QVERIFY(m_panel->reveal(path));
+        auto &tick = box<QCheckBox>(path);
+        const bool before = isSet(m_document->plan());
+        QVERIFY2(tick.isVisible() && tick.isEnabled(), path);
+        QTest::keyClick(&tick, Qt::Key_Space);
+        QCOMPARE(isSet(m_document->plan()), !before);
+    }
+}
+
+void TestPanel::whatIsHiddenIsRefused()
+{
+    ModelConfig model;
+    model.modelType = "llama";
+    std::vector<TrainingPlan> bases;
+    for (const MethodKind method : {MethodKind::Full, MethodKind::Lora, MethodKind::Qlora}) {
+        TrainingPlan plan;
+        plan.method.kind = method;
+        bases.push_back(plan);
+        plan.parallel.engine = Engine::DeepSpeed;
+        plan.parallel.data = 2;
+        plan.precision.recipe = Recipe::Bf16Master;
+        for (const int stage : {0, 1, 2, 3}) {
+            plan.parallel.zeroStage = stage;
+            bases.push_back(plan);
         }
     }
-    QVERIFY(letters.size() >= 10);
-    QVERIFY2(!letters.contains('f') && !letters.contains('e') && !letters.contains('v') && !letters.contains('h'), "menus");
+    QStringList hidden;
+    for (const Field &field : fields()) {
+        if (field.path == "gpus")
+            continue;
+        if (!row(std::string(field.path).c_str()).isHidden())
+            continue;
+        hidden << fromView(field.path);
+        QVERIFY(field.type == FieldType::Boolean || field.type == FieldType::Integer || field.type == FieldType::Choice);
+        for (TrainingPlan plan : bases) {
+            const FieldValue other = field.type == FieldType::Boolean   ? FieldValue{!std::get<bool>(field.get(plan))}
+                                     : field.type == FieldType::Integer ? FieldValue{static_cast<std::int64_t>(field.minimum) + 1}
+                                                                        : FieldValue{std::string(field.choices.back().value)};
+            QVERIFY(other != field.get(plan));
+            QVERIFY(!setField(plan, field, other));
+            const bool hasNoEffect = field.inapplicable && !field.inapplicable(plan).empty();
+            QVERIFY2(hasNoEffect || training::unsupported(plan, model), std::string(field.path).c_str());
+        }
+    }
+    QVERIFY(hidden.contains("compile") && hidden.contains("parallel.tensor"));
+    for (const char *executed : {"method.dora", "method.quantization", "method.kbit_preparation", "loss", "kernels", "optimizer.kind"})
+        QVERIFY2(!hidden.contains(executed), executed);
 }
 
 QTEST_MAIN(TestPanel)

@@ -16,12 +16,10 @@
 #include "window_fixture.h"
 
 #include <QAbstractSpinBox>
-#include <QAction>
 #include <QDropEvent>
 #include <QLabel>
 #include <QListWidget>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QRegularExpression>
 #include <QSignalSpy>
@@ -29,7 +27,6 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTest>
-#include <QTimer>
 #include <QToolButton>
 
 using namespace headroom;
@@ -70,19 +67,10 @@ private:
     void open(EstimateRunner::Function function = test::foreseeable(), const QString &file = {})
     {
         m_window.reset();
-        m_window = std::make_unique<MainWindow>(std::move(function), m_folder->paths());
-        m_window->start(file);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-        QVERIFY(test::settled(*m_window));
+        m_window = test::opened(*m_folder, std::move(function), file);
+        QVERIFY(m_window);
     }
-    QAction *action(const QString &text) const
-    {
-        for (QAction *candidate : m_window->findChildren<QAction *>())
-            if (candidate->text().remove(QLatin1Char('&')).startsWith(text))
-                return candidate;
-        return nullptr;
-    }
+    QAction *action(const QString &text) const { return test::actionOf(*m_window, text); }
     void setField(const char *path, const FieldValue &value)
     {
         const auto issue = m_window->document().setField(*findField(path), value);
@@ -99,17 +87,6 @@ private:
         QDropEvent event(QPointF(400, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(m_window.get(), &event);
     }
-    /// Presses a button of the question that the next modal box asks.
-    static void answer(QMessageBox::StandardButton button, int *asked)
-    {
-        QTimer::singleShot(0, qApp, [button, asked] {
-            auto *box = qobject_cast<QMessageBox *>(QApplication::activeModalWidget());
-            QVERIFY(box);
-            ++*asked;
-            QTest::mouseClick(box->button(button), Qt::LeftButton);
-        });
-    }
-
     std::unique_ptr<Folder> m_folder;
     std::unique_ptr<MainWindow> m_window;
 };
@@ -334,7 +311,7 @@ void TestWindow::closingAsksAboutUnsavedWork()
     setField("batch.micro_batch", std::int64_t{5});
     QVERIFY(m_window->isWindowModified());
     int asked = 0;
-    answer(static_cast<QMessageBox::StandardButton>(button), &asked);
+    test::answer(static_cast<QMessageBox::StandardButton>(button), &asked);
     QCOMPARE(m_window->close(), closes);
     QCOMPARE(asked, 1);
     const auto saved = readPlanFile(file.toStdString());

@@ -67,7 +67,9 @@ void TestWorkingCopy::comesBackWithFileAndUnsavedState()
     } // going away writes what is left
     PlanDocument document;
     WorkingCopy copy(document, folder.path("data"));
-    QVERIFY(!copy.restore());
+    const Restored restored = copy.restore();
+    QVERIFY(restored.damages.empty() && restored.leftBehind.empty());
+    QVERIFY(restored.isUnsaved);
     QVERIFY(document.plan() == last);
     QCOMPARE(document.file(), planFile);
     QVERIFY(document.isModified());
@@ -94,9 +96,10 @@ void TestWorkingCopy::damagedCopiesAreKeptAside()
     folder.write("data/working-plan.damaged.json", "an older one");
     PlanDocument document;
     WorkingCopy copy(document, folder.path("data"));
-    const auto issue = copy.restore();
-    QVERIFY(issue);
-    QVERIFY2(QString::fromStdString(issue->file).endsWith("working-plan.damaged-2.json"), issue->file.c_str());
+    const Restored restored = copy.restore();
+    QCOMPARE(restored.damages.size(), std::size_t{1});
+    const std::string &named = restored.damages.front().file;
+    QVERIFY2(QString::fromStdString(named).endsWith("working-plan.damaged-2.json"), named.c_str());
     QFile kept(folder.path("data/working-plan.damaged-2.json"));
     QVERIFY(kept.open(QIODevice::ReadOnly));
     QCOMPARE(kept.readAll(), content);

@@ -7,9 +7,14 @@
 #include "ui/document/estimate_runner.h"
 #include "ui/window/main_window.h"
 
+#include <QAction>
+#include <QApplication>
 #include <QFile>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 #include <memory>
 
@@ -76,10 +81,60 @@ private:
     QTemporaryDir m_dir;
 };
 
+/// A window on the screen, active, with the result of its plan; `file` is what it is started with.
+std::unique_ptr<MainWindow> opened(const Folder &folder, EstimateRunner::Function function = foreseeable(), const QString &file = {});
+
+/// The window's action whose text begins like this; null: none.
+inline QAction *actionOf(const MainWindow &window, const QString &text)
+{
+    for (QAction *candidate : window.findChildren<QAction *>())
+        if (candidate->text().remove(QLatin1Char('&')).startsWith(text))
+            return candidate;
+    return nullptr;
+}
+
+/// Does something with the next modal dialog of this kind, as soon as it is there.
+template<typename Dialog, typename Act>
+void whenAsked(Act act)
+{
+    constexpr int everyMs = 5;
+    constexpr int tries = 1000;
+    auto *timer = new QTimer(qApp);
+    QObject::connect(timer, &QTimer::timeout, timer, [timer, act, left = tries]() mutable {
+        auto *dialog = qobject_cast<Dialog *>(QApplication::activeModalWidget());
+        if (!dialog && --left > 0)
+            return;
+        timer->stop();
+        timer->deleteLater();
+        QVERIFY(dialog);
+        act(dialog);
+    });
+    timer->start(everyMs);
+}
+
+/// Presses a button of the question that the next modal box asks.
+inline void answer(QMessageBox::StandardButton button, int *asked)
+{
+    whenAsked<QMessageBox>([button, asked](QMessageBox *box) {
+        ++*asked;
+        QTest::mouseClick(box->button(button), Qt::LeftButton);
+    });
+}
+
 /// Waits until the window shows the result of the plan as it is.
 inline bool settled(MainWindow &window)
 {
     return QTest::qWaitFor([&] { return !window.runner().isBusy(); });
+}
+
+inline std::unique_ptr<MainWindow> opened(const Folder &folder, EstimateRunner::Function function, const QString &file)
+{
+    auto window = std::make_unique<MainWindow>(std::move(function), folder.paths());
+    window->start(file);
+    window->show();
+    const bool isActive = QTest::qWaitForWindowActive(window.get());
+    const bool isSettled = settled(*window);
+    return isActive && isSettled ? std::move(window) : nullptr;
 }
 
 } // namespace headroom::test

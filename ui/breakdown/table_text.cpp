@@ -2,21 +2,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/breakdown/table_text.h"
 
+#include "core/report/report.h"
+
 #include <QAbstractItemModel>
 #include <QStringList>
 
 namespace headroom {
 namespace {
 
-QString csvCell(QString text)
-{
-    if (text.contains(QLatin1Char('"')) || text.contains(QLatin1Char(',')) || text.contains(QLatin1Char('\n')) ||
-        text.contains(QLatin1Char('\r'))) {
-        text.replace(QLatin1Char('"'), QLatin1String("\"\""));
-        return QLatin1Char('"') + text + QLatin1Char('"');
-    }
-    return text;
-}
+QString csvCell(const QString &text) { return QString::fromStdString(csvField(text.toStdString())); }
 
 void addRows(const QAbstractItemModel &model, int bytesRole, const QModelIndex &parent, int level, QString &csv)
 {

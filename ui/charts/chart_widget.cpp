@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/charts/chart_widget.h"
 
+#include "core/report/report.h"
 #include "ui/charts/plot.h"
 #include "ui/display_settings.h"
 #include "ui/document/plan_files.h"
@@ -12,24 +13,15 @@
 #include <QBuffer>
 #include <QClipboard>
 #include <QContextMenuEvent>
-#include <QFileDialog>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QMenu>
-#include <QMessageBox>
 #include <QStackedLayout>
 #include <QSvgGenerator>
 #include <QTableView>
 
 namespace headroom {
 namespace {
-
-QString csvCell(QString text)
-{
-    if (text.contains(QLatin1Char('"')) || text.contains(QLatin1Char(',')) || text.contains(QLatin1Char('\n')))
-        return QLatin1Char('"') + text.replace(QLatin1Char('"'), QLatin1String("\"\"")) + QLatin1Char('"');
-    return text;
-}
 
 /// The model's cells, `role` first and what is displayed where a cell has none, joined line by line.
 QString tableText(const QAbstractItemModel &model, int role, QChar separator, QLatin1String lineEnd, bool quote)
@@ -46,7 +38,7 @@ QString tableText(const QAbstractItemModel &model, int role, QChar separator, QL
                 value = row < 0 ? model.headerData(column, Qt::Horizontal) : model.index(row, column).data();
             if (column > 0)
                 text += separator;
-            text += quote ? csvCell(value.toString()) : value.toString();
+            text += quote ? QString::fromStdString(csvField(value.toString().toStdString())) : value.toString();
         }
         text += lineEnd;
     }
@@ -107,13 +99,24 @@ ChartWidget::ChartWidget(DisplaySettings *settings, Highlight *highlight, QWidge
     m_showTable->setCheckable(true);
     connect(m_showTable, &QAction::toggled, this, &ChartWidget::setTableShown);
     connect(m_copyTable, &QAction::triggered, this, &ChartWidget::copyTable);
-    connect(m_saveTable, &QAction::triggered, this, &ChartWidget::askForTable);
-    connect(m_savePicture, &QAction::triggered, this, &ChartWidget::askForPicture);
+    connect(m_saveTable, &QAction::triggered, this, &ChartWidget::saveTableRequested);
+    connect(m_savePicture, &QAction::triggered, this, &ChartWidget::savePictureRequested);
     connect(m_plot, &Plot::painted, this, &ChartWidget::painted);
     retranslate();
 }
 
 ChartWidget::~ChartWidget() = default;
+
+void ChartWidget::setEmptyReason(const QString &reason)
+{
+    if (reason == m_emptyReason)
+        return;
+    m_emptyReason = reason;
+    restyle();
+    redraw();
+}
+
+QString ChartWidget::emptyText() const { return m_emptyReason.isEmpty() ? tr("No estimate yet") : m_emptyReason; }
 
 bool ChartWidget::isTableShown() const { return m_tableView && m_pages->currentWidget() == m_tableView; }
 
@@ -232,26 +235,8 @@ void ChartWidget::retranslate()
 {
     m_showTable->setText(tr("Show as &table"));
     m_copyTable->setText(tr("&Copy table"));
-    m_saveTable->setText(tr("Save table (CSV)…"));
+    m_saveTable->setText(tr("&Save table (CSV)…"));
     m_savePicture->setText(tr("Save &picture (PNG, SVG)…"));
-}
-
-void ChartWidget::askForPicture()
-{
-    const QString file = QFileDialog::getSaveFileName(this, tr("Save picture"), {}, tr("PNG picture (*.png);;SVG drawing (*.svg)"));
-    if (file.isEmpty())
-        return;
-    if (const auto issue = savePicture(file))
-        QMessageBox::warning(this, tr("Save picture"), QString::fromStdString(toString(*issue)));
-}
-
-void ChartWidget::askForTable()
-{
-    const QString file = QFileDialog::getSaveFileName(this, tr("Save table"), {}, tr("Comma-separated values (*.csv)"));
-    if (file.isEmpty())
-        return;
-    if (const auto issue = saveTable(file))
-        QMessageBox::warning(this, tr("Save table"), QString::fromStdString(toString(*issue)));
 }
 
 } // namespace headroom

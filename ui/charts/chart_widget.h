@@ -13,6 +13,7 @@
 #include <optional>
 
 class QAbstractTableModel;
+class QAction;
 class QMenu;
 class QPaintDevice;
 class QPainter;
@@ -58,6 +59,9 @@ public:
     /// The numbers that the chart shows, in its unit; headings carry the unit.
     virtual QAbstractTableModel *table() const = 0;
 
+    /// Why there is nothing to show, said in the chart's place; empty: there is no estimate yet.
+    void setEmptyReason(const QString &reason);
+
     bool isTableShown() const;
     /// Shows the table in the chart's place, or the chart again.
     void setTableShown(bool shown);
@@ -73,14 +77,19 @@ public:
     QByteArray tableCsv() const;
     std::optional<Issue> saveTable(const QString &file) const;
 
-    /// The chart's own menu; what the context menu shows. Windows may put its actions into theirs.
+    /// The chart's own menu; what the context menu shows. Windows may put it into theirs.
     QMenu *menu() const { return m_menu; }
+    /// The action that shows the table in the chart's place; a window may give it a shortcut.
+    QAction *showTableAction() const { return m_showTable; }
 
 public slots:
     /// The table as tab-separated text on the clipboard, with its headings.
     void copyTable() const;
 
 signals:
+    /// The person wants the table or a picture in a file: for whoever knows where files go to ask for its name.
+    void saveTableRequested();
+    void savePictureRequested();
     /// The chart has been drawn on the screen after a change.
     void painted();
 
@@ -92,6 +101,8 @@ protected:
     /// Asks for one redraw at the next turn of the event loop, however often called.
     void redraw();
 
+    /// What to write where there is nothing to draw.
+    QString emptyText() const;
     const ChartTheme &theme() const { return m_theme; }
     Plot *plot() const { return m_plot; }
     const DisplaySettings &settings() const { return *m_settings; }
@@ -103,8 +114,6 @@ protected:
 
 private:
     void retranslate();
-    void askForPicture();
-    void askForTable();
 
     DisplaySettings *m_settings;
     Highlight *m_highlight;
@@ -114,6 +123,7 @@ private:
     QPointer<QTableView> m_tableView; ///< made when first asked for
     QMenu *m_menu;
     QAction *m_showTable, *m_copyTable, *m_saveTable, *m_savePicture;
+    QString m_emptyReason;
     bool m_stale = false; ///< changed while hidden
 };
 

@@ -61,8 +61,9 @@ MemoryBars::Slot MemoryBars::slotOf(std::size_t bar) const
     Slot slot;
     slot.width = slotWidth();
     slot.left = mParentPlot->axisRect()->left() + slot.width * double(bar - m_first);
-    // A ghost must stand nearer to its own bar than to the next one.
-    const double room = (m_hasBaseline ? slot.width * 0.84 : slot.width - 12) - 2 * outlineGap;
+    // A ghost must stand nearer to its own bar than to the next one, and so must names beside a bar, which the next one's
+    // title may be as high as.
+    const double room = (m_hasBaseline ? slot.width * 0.84 : slot.width - em * 1.5) - 2 * outlineGap;
     if (m_hasBaseline) {
         slot.differenceWidth = QFontMetricsF(m_theme.font).horizontalAdvance(QLatin1String("+88.8 GiB")) + 18;
         if (room - slot.differenceWidth < em * 4.5)
@@ -194,7 +195,7 @@ void MemoryBars::measureLeaders()
         return;
     const double wanted = widest + leaderLine + outlineGap + 6;
     m_leaderWidth = wanted;
-    if (slotOf(m_first).barWidth < metrics.height() * 4.5)
+    if (slotOf(m_first).barWidth < metrics.height() * 4)
         m_leaderWidth = 0;
 }
 
@@ -204,14 +205,14 @@ void MemoryBars::draw(QCPPainter *painter)
     if (m_count == 0) {
         painter->setFont(m_theme.font);
         painter->setPen(m_theme.muted);
-        painter->drawText(mParentPlot->viewport(), Qt::AlignCenter, tr("No estimate yet"));
+        painter->drawText(mParentPlot->viewport().adjusted(24, 8, -24, -8), int(Qt::AlignCenter) | int(Qt::TextWordWrap), m_emptyText);
         return;
     }
     measureLeaders();
     const QFontMetricsF metrics(m_theme.font);
     for (m_footerForm = 0; m_footerForm < 2; ++m_footerForm) {
         const auto fits = [&](const MemoryBar &bar) {
-            return metrics.horizontalAdvance(footerText(bar, m_footerForm)) + metrics.height() * 1.2 <= slotWidth() - 8;
+            return metrics.horizontalAdvance(verdictText(bar, m_footerForm)) + metrics.height() * 1.2 <= slotWidth() - 8;
         };
         const auto shown = m_bars.subspan(m_first, m_count);
         if (std::all_of(shown.begin(), shown.end(), fits))
@@ -409,18 +410,26 @@ void MemoryBars::drawGhost(QCPPainter *painter, std::size_t index, const Slot &s
     painter->drawText(QRectF(left, y, right - left - 6, metrics.height()), Qt::AlignCenter, text);
 }
 
-QString MemoryBars::footerText(const MemoryBar &bar, int form) const
+QString MemoryBars::verdictText(const MemoryBar &bar, int form) const
 {
     if (!bar.capacity)
         return {};
-    const Bytes headroom = *bar.capacity - bar.stack.device();
-    if (headroom.value < 0)
-        return form == 0   ? tr("does not fit, short by %1").arg(m_settings->bytes(-headroom))
-               : form == 1 ? tr("short by %1").arg(m_settings->bytes(-headroom, 1))
-                           : m_settings->bytes(headroom, 1);
-    if (form == 0)
-        return (bar.verdict == Verdict::Tight ? tr("tight, %1 to spare") : tr("fits, %1 to spare")).arg(m_settings->bytes(headroom));
-    return form == 1 ? tr("%1 to spare").arg(m_settings->bytes(headroom, 1)) : m_settings->bytes(headroom, 1);
+    if (form == 2)
+        return m_settings->bytes(bar.headroom, 1);
+    const bool isShort = bar.headroom.value < 0;
+    const QString margin = m_settings->bytes(isShort ? -bar.headroom : bar.headroom, 1);
+    const QString room = (isShort ? tr("short by %1") : tr("%1 to spare")).arg(margin);
+    if (form == 1)
+        return room;
+    QString text;
+    switch (bar.verdict) {
+    case Verdict::Fits: text = tr("fits, %1").arg(room); break;
+    case Verdict::Tight: text = tr("tight, %1").arg(room); break;
+    case Verdict::DoesNotFit: text = tr("does not fit, %1").arg(room); break;
+    }
+    if (bar.decides)
+        text += *bar.decides == Estimate::Step::First ? tr(" (first step decides)") : tr(" (steady state decides)");
+    return text;
 }
 
 void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slot &slot) const
@@ -446,8 +455,8 @@ void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slo
     if (!bar.capacity)
         return;
     y += line;
-    const Verdict verdict = bar.isOverLimit() ? Verdict::DoesNotFit : bar.verdict;
-    const QString text = metrics.elidedText(footerText(bar, m_footerForm), Qt::ElideRight, slot.width - line - 4);
+    const Verdict verdict = bar.verdict;
+    const QString text = metrics.elidedText(verdictText(bar, m_footerForm), Qt::ElideRight, slot.width - line - 4);
     const double width = line + metrics.horizontalAdvance(text);
     const double middle = std::clamp(slot.barLeft + slot.barWidth / 2, slot.left + width / 2 + 2,
                                      std::max(slot.left + width / 2 + 2, slot.left + slot.width - width / 2 - 2));

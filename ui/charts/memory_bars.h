@@ -32,6 +32,12 @@ public:
     /// The bar at x, whatever the height.
     std::optional<std::size_t> barAt(double x) const;
 
+    /// The GPU's verdict in words, with the figures of the sentence that stands above the chart. `form`: 0 whole, with the
+    /// step that decides where it is not the one shown; 1 short; 2 the number alone. Empty without a GPU.
+    QString verdictText(const MemoryBar &bar, int form) const;
+    /// Written where there are no bars.
+    void setEmptyText(const QString &text) { m_emptyText = text; }
+
     /// Pixels above the highest outline that the GPU's names take, for a chart this wide.
     double titleHeight(double plotWidth) const;
     /// Pixels below the axis for verdict and total.
@@ -69,7 +75,6 @@ private:
                      double titleBottom) const;
     void drawGhost(QCPPainter *painter, std::size_t index, const Slot &slot, double titleBottom);
     void drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slot &slot) const;
-    QString footerText(const MemoryBar &bar, int form) const;
 
     const DisplaySettings *m_settings;
     ChartTheme m_theme;
@@ -78,7 +83,8 @@ private:
     std::size_t m_first = 0, m_count = 0;
     bool m_hasBaseline = false;
     double m_leaderWidth = 0; ///< 0: no room, or nothing to say
-    int m_footerForm = 0;     ///< 0: in words ... 2: the number alone
+    int m_footerForm = 0;     ///< of verdictText()
+    QString m_emptyText;
     std::vector<BarShape> m_shapes;
 };
 

@@ -116,8 +116,9 @@ void MemoryChart::relabel()
     plot()->yAxis->setLabel(settings().gigaName());
     setAccessibleName(tr("Memory by GPU"));
     std::vector<LegendRow> rows;
+    m_drawing->setEmptyText(emptyText());
     if (m_bars.empty()) {
-        setAccessibleDescription(tr("No estimate yet"));
+        setAccessibleDescription(emptyText());
         m_legend->setTitle({}, {});
         m_legend->setRows({}, {});
         return;
@@ -175,12 +176,8 @@ void MemoryChart::relabel()
     for (const MemoryBar &each : m_bars) {
         if (!each.capacity)
             sentences << tr("No GPU selected: %1 needed").arg(settings().bytes(each.stack.device()));
-        else if (each.isOverLimit())
-            sentences << tr("%1: does not fit, short by %2")
-                             .arg(QString::fromStdString(each.title), settings().bytes(each.stack.device() - *each.capacity));
         else
-            sentences << tr("%1: fits, %2 to spare")
-                             .arg(QString::fromStdString(each.title), settings().bytes(*each.capacity - each.stack.device()));
+            sentences << tr("%1: %2").arg(QString::fromStdString(each.title), m_drawing->verdictText(each, 0));
     }
     setAccessibleDescription(sentences.join(QLatin1String(". ")));
 }

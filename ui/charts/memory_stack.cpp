@@ -60,10 +60,10 @@ std::vector<MemoryBar> memoryBars(const Estimate &estimate, const Estimate *base
         bar.title = gpu.name;
         bar.capacity = gpu.capacity;
         bar.stack = stackOn(&gpu, estimate, step);
-        if (isHigherStep(estimate, step))
-            bar.verdict = gpu.verdict;
-        else
-            bar.verdict = bar.isOverLimit() ? Verdict::DoesNotFit : Verdict::Fits;
+        bar.verdict = gpu.verdict;
+        bar.headroom = gpu.headroom;
+        if (!isHigherStep(estimate, step))
+            bar.decides = step == Estimate::Step::Steady ? Estimate::Step::First : Estimate::Step::Steady;
         if (baseline) {
             const auto same =
                 std::find_if(baseline->gpus.begin(), baseline->gpus.end(), [&](const GpuEstimate &g) { return g.id == gpu.id; });

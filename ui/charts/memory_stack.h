@@ -26,8 +26,10 @@ struct MemoryStack {
 struct MemoryBar {
     std::string id; ///< catalogue id; empty: no GPU is selected
     std::string title;
-    std::optional<Bytes> capacity;   ///< unset: no GPU, no outline
-    Verdict verdict = Verdict::Fits; ///< of the step shown
+    std::optional<Bytes> capacity;         ///< unset: no GPU, no outline
+    Verdict verdict = Verdict::Fits;       ///< of the run, whichever step is shown
+    Bytes headroom;                        ///< of the run; negative: short by that much
+    std::optional<Estimate::Step> decides; ///< the step that verdict and headroom come from, where it is not the one shown
     MemoryStack stack;
     std::optional<MemoryStack> baseline;
 

@@ -21,6 +21,7 @@ namespace headroom {
 TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highlight, QWidget *parent)
     : ChartWidget(displaySettings, highlight, parent)
     , m_reserved(nullptr)
+    , m_baselineLine(nullptr)
     , m_phases(new BandStrip(plot()))
     , m_layers(new BandStrip(plot()))
     , m_legend(new LineLegend(plot()))
@@ -62,6 +63,9 @@ TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highli
     m_reserved = plot()->addGraph();
     m_reserved->setLineStyle(QCPGraph::lsStepLeft);
     m_reserved->setAdaptiveSampling(false);
+    m_baselineLine = plot()->addGraph();
+    m_baselineLine->setLineStyle(QCPGraph::lsStepLeft);
+    m_baselineLine->setAdaptiveSampling(false);
 
     plot()->beforeLayout = [this](QSize size) { fetch(size); };
     plot()->toolTipAt = [this](QPoint position) {
@@ -120,7 +124,24 @@ void TimelineChart::setStep(Estimate::Step step)
         return;
     m_step = step;
     m_source = {};
+    fetchBaseline();
     setEstimate(m_estimate);
+}
+
+void TimelineChart::setBaseline(std::shared_ptr<const Estimate> baseline)
+{
+    if (baseline == m_baseline)
+        return;
+    m_baseline = std::move(baseline);
+    fetchBaseline();
+    m_stale = true;
+    redraw();
+}
+
+void TimelineChart::fetchBaseline()
+{
+    constexpr std::size_t samples = 2000; // enough for a wide screen, and for a part of the step
+    m_baselineTimeline = m_baseline ? m_baseline->timeline(m_step, samples) : Timeline{};
 }
 
 void TimelineChart::setSources(Source timeline, AliveSource alive, std::optional<TimelineLimit> limit)
@@ -165,6 +186,7 @@ void TimelineChart::fetch(QSize size)
         m_stale = false;
         m_fetchedSamples = samples;
         m_table->setSamples(m_timeline.samples);
+        m_ghost = ghostOver(m_timeline, m_baselineTimeline);
         fillGraphs();
         relabel();
     }
@@ -194,6 +216,8 @@ double TimelineChart::memoryTop() const
     std::int64_t highest = 0;
     for (const TimelineSample &sample : m_timeline.samples)
         highest = std::max({highest, sample.reserved.value, sample.components.total().value});
+    for (const GhostPoint &point : m_ghost)
+        highest = std::max(highest, point.allocated.value);
     double top = std::max(1.0, double(highest)) * 1.1;
     // A far larger GPU would press the step flat: the legend says that its limit lies above.
     if (m_limit && double(m_limit->capacity.value) < top * 1.5)
@@ -214,6 +238,8 @@ double TimelineChart::memoryBase() const
         if (sample.components.bytes[0].value > 0)
             weights = std::min(weights, double(sample.components.bytes[0].value));
     }
+    for (const GhostPoint &point : m_ghost)
+        lowest = std::min(lowest, double(point.allocated.value));
     lowest = std::min(lowest, weights);
     // What never changes would press what does into a strip: the axis starts at a round figure below it, and says so.
     if (lowest < 0.45 * top)
@@ -254,6 +280,10 @@ void TimelineChart::fillGraphs()
     for (std::size_t i = 0; i < componentCount; ++i)
         m_areas[i]->data()->set(areas[i], true);
     m_reserved->data()->set(reserved, true);
+    QVector<QCPGraphData> ghost;
+    for (const GhostPoint &point : m_ghost)
+        ghost.append({point.event, double(point.allocated.value) / unit});
+    m_baselineLine->data()->set(ghost, true);
 }
 
 void TimelineChart::relabel()
@@ -281,7 +311,7 @@ void TimelineChart::relabel()
     }
     m_layers->setBands(std::move(bands));
 
-    m_marks->emptyText = m_timeline.events > 0 ? QString() : tr("No estimate yet");
+    m_marks->emptyText = m_timeline.events > 0 ? QString() : emptyText();
     m_marks->peak.reset();
     const TimelineSample *peak = nullptr;
     Bytes mostReserved;
@@ -302,6 +332,14 @@ void TimelineChart::relabel()
     for (Component component : allComponents)
         entries.push_back({LineLegend::Entry::Kind::Area, componentColour(component), componentLabel(component)});
     entries.push_back({LineLegend::Entry::Kind::Dashed, theme().text, tr("Reserved, up to %1").arg(settings().bytes(mostReserved))});
+    if (!m_ghost.empty()) {
+        Bytes most;
+        for (const GhostPoint &point : m_ghost)
+            most = std::max(most, point.allocated);
+        const QString text = tr("Baseline: %1 allocated at its peak").arg(settings().bytes(most));
+        entries.push_back({LineLegend::Entry::Kind::Dotted, theme().text, text});
+        sentences << text;
+    }
     if (m_limit) {
         const bool isAbove = double(m_limit->capacity.value) > memoryTop();
         const QString text = (isAbove ? tr("Capacity of %1, %2: above this view") : tr("Capacity of %1, %2; hatched: outside PyTorch"))
@@ -320,7 +358,7 @@ void TimelineChart::relabel()
     m_legend->setEntries(std::move(entries));
     if (const double base = memoryBase(); base > 0)
         sentences << tr("The axis starts at %1").arg(settings().bytes({std::llround(base)}, 1));
-    setAccessibleDescription(sentences.isEmpty() ? tr("No estimate yet") : sentences.join(QLatin1String(". ")));
+    setAccessibleDescription(!m_source || sentences.isEmpty() ? emptyText() : sentences.join(QLatin1String(". ")));
     if (m_crosshair)
         setCrosshair(*m_crosshair);
 }
@@ -345,6 +383,7 @@ void TimelineChart::restyle()
         axis->grid()->setZeroLinePen(Qt::NoPen);
     }
     m_reserved->setPen(QPen(look.text, 1.4, Qt::DashLine));
+    m_baselineLine->setPen(QPen(look.text, 1.6, Qt::DotLine));
     recolour();
     relabel();
 }

@@ -4,6 +4,7 @@
 
 #include "core/estimate/estimate.h"
 #include "ui/charts/chart_widget.h"
+#include "ui/charts/timeline_ghost.h"
 
 #include <functional>
 #include <memory>
@@ -46,11 +47,15 @@ public:
     /// Null: nothing is known.
     void setEstimate(std::shared_ptr<const Estimate> estimate);
     void setStep(Estimate::Step step);
+    /// The pinned plan, whose allocated memory is drawn as a line over the areas; null: none.
+    void setBaseline(std::shared_ptr<const Estimate> baseline);
     /// Where the figures come from; setEstimate() does this with the estimate's own.
     void setSources(Source timeline, AliveSource alive, std::optional<TimelineLimit> limit);
 
     QAbstractTableModel *table() const override;
 
+    /// The baseline's line as it lies over the events; empty: no baseline.
+    const std::vector<GhostPoint> &ghost() const { return m_ghost; }
     /// Events on screen, as far as they exist.
     double firstVisibleEvent() const { return m_from; }
     double lastVisibleEvent() const { return m_to; }
@@ -72,7 +77,6 @@ public:
 
 signals:
     void hovered(std::optional<Component> component);
-    void clicked(Component component);
 
 protected:
     void restyle() override;
@@ -80,6 +84,7 @@ protected:
 
 private:
     void fetch(QSize size);
+    void fetchBaseline();
     void fillGraphs();
     void recolour();
     void relabel();
@@ -96,12 +101,14 @@ private:
     double memoryTop() const;
     double memoryBase() const;
 
-    std::shared_ptr<const Estimate> m_estimate;
+    std::shared_ptr<const Estimate> m_estimate, m_baseline;
     Estimate::Step m_step = Estimate::Step::Steady;
     Source m_source;
     AliveSource m_aliveSource;
     std::optional<TimelineLimit> m_limit;
     Timeline m_timeline;
+    Timeline m_baselineTimeline; ///< of the whole step, whatever is on screen
+    std::vector<GhostPoint> m_ghost;
     bool m_stale = false;        ///< m_timeline is of an older estimate or range
     std::vector<double> m_edges; ///< where each sample's stretch begins
     std::size_t m_fetchedSamples = 0;
@@ -115,7 +122,7 @@ private:
     double m_dragFirst = 0, m_dragLowest = 0;
 
     std::array<QCPGraph *, componentCount> m_areas{};
-    QCPGraph *m_reserved;
+    QCPGraph *m_reserved, *m_baselineLine;
     BandStrip *m_phases, *m_layers;
     LineLegend *m_legend;
     TimelineMarks *m_borders; ///< behind the areas, which a border would cut where the peak is

@@ -136,10 +136,9 @@ void TimelineChart::release(QMouseEvent *event)
     plot()->setCursor(Qt::ArrowCursor);
     if (!isClick)
         return;
-    if (const auto component = componentAt(event->position())) {
+    // The breakdown, which lies behind this tab, shows it too. It is not brought to the front: a double click would be cut off.
+    if (const auto component = componentAt(event->position()))
         highlight()->setSelected({component, {}});
-        emit clicked(*component);
-    }
 }
 
 std::optional<std::size_t> TimelineChart::sampleAt(double event) const

@@ -28,7 +28,7 @@ void TimelineMarks::draw(QCPPainter *painter)
     if (!emptyText.isEmpty()) {
         painter->setFont(theme.font);
         painter->setPen(theme.muted);
-        painter->drawText(plot, Qt::AlignCenter, emptyText);
+        painter->drawText(plot.adjusted(24, 0, -24, 0), int(Qt::AlignCenter) | int(Qt::TextWordWrap), emptyText);
         return;
     }
     painter->setPen(QPen(blend(theme.background, theme.text, 0.3), 1, Qt::DotLine));

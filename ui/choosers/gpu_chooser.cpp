@@ -4,6 +4,7 @@
 
 #include "core/hardware/gpu.h"
 #include "ui/choosers/model_list.h"
+#include "ui/undo_keys.h"
 
 #include <QLabel>
 #include <QLineEdit>
@@ -56,6 +57,7 @@ GpuChooser::GpuChooser(DisplaySettings *display, QWidget *parent)
     m_search->setClearButtonEnabled(true);
     m_search->setAccessibleName(tr("Search GPUs"));
     m_search->setAccessibleDescription(tr("Keeps the GPUs whose name, maker or architecture contains every word"));
+    new UndoKeys(m_search, [this] { return !m_search->text().isEmpty(); });
     m_list->setModel(m_matches);
     m_list->setItemDelegate(new GpuDelegate(m_list));
     m_list->setUniformItemSizes(true);

@@ -4,6 +4,7 @@
 
 #include "ui/choosers/model_list.h"
 #include "ui/icons.h"
+#include "ui/undo_keys.h"
 
 #include <QAbstractItemView>
 #include <QAction>
@@ -77,6 +78,7 @@ ModelChooser::ModelChooser(QWidget *parent)
     list->setItemDelegate(new PresetDelegate(list));
     list->setAccessibleName(tr("Models that match"));
 
+    new UndoKeys(this, [this] { return text() != m_shown; });
     connect(this, &QLineEdit::textEdited, this, &ModelChooser::showMatches);
     connect(m_search, &QAction::triggered, this, [this] { showMatches({}); });
     connect(m_openConfig, &QAction::triggered, this, &ModelChooser::openConfigRequested);
@@ -85,10 +87,14 @@ ModelChooser::ModelChooser(QWidget *parent)
 
 void ModelChooser::setModel(const ModelChoice &model)
 {
+    // What is being typed stays: it is a search, no model yet.
+    const bool keep = hasFocus() && text() != m_shown;
     if (!model.preset.empty())
         m_shown = QString::fromStdString(model.preset);
     else
         m_shown = model.configPath.empty() ? tr("Own config.json") : QString::fromStdString(model.configPath);
+    if (keep)
+        return;
     if (text() != m_shown)
         setText(m_shown);
     setCursorPosition(0);

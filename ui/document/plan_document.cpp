@@ -41,7 +41,6 @@ PlanDocument::PlanDocument(QObject *parent)
     m_gestureEnd.setSingleShot(true);
     m_gestureEnd.setInterval(keyGestureMs);
     connect(&m_gestureEnd, &QTimer::timeout, this, [this] { m_gestureStart.reset(); });
-    connect(&m_undoStack, &QUndoStack::cleanChanged, this, [this](bool clean) { emit modifiedChanged(!clean); });
 }
 
 PlanDocument::~PlanDocument()
@@ -52,11 +51,21 @@ PlanDocument::~PlanDocument()
 
 const TrainingPlan &PlanDocument::reference() const { return m_baseline ? m_baseline->plan : m_origin; }
 
-QString PlanDocument::title() const
+QString titleOf(const TrainingPlan &plan, const QString &file)
 {
-    if (!m_file.isEmpty())
-        return QFileInfo(m_file).fileName();
-    return m_plan.name.empty() ? tr("Untitled") : QString::fromStdString(m_plan.name);
+    if (!file.isEmpty())
+        return QFileInfo(file).fileName();
+    return plan.name.empty() ? PlanDocument::tr("Untitled") : QString::fromStdString(plan.name);
+}
+
+void PlanDocument::updateModified()
+{
+    // Steps from before a save know the plan by its old folder.
+    const bool modified = m_isFileGone || movedTo(m_plan, QString::fromStdString(m_origin.folder.string())) != m_origin;
+    if (modified == m_modified)
+        return;
+    m_modified = modified;
+    emit modifiedChanged(modified);
 }
 
 std::optional<Issue> PlanDocument::setField(const Field &field, const FieldValue &value)
@@ -145,6 +154,7 @@ void PlanDocument::apply(const TrainingPlan &plan)
 {
     const bool renamed = plan.name != m_plan.name;
     m_plan = plan;
+    updateModified();
     emit planChanged();
     if (renamed)
         emit fileChanged();
@@ -164,8 +174,9 @@ void PlanDocument::replace(const TrainingPlan &plan, const TrainingPlan &origin,
     m_origin = origin;
     m_file = file;
     m_baseline.reset();
+    m_isFileGone = false;
     m_undoStack.clear();
-    m_undoStack.setClean();
+    updateModified();
     emit baselineChanged();
     emit planChanged();
     emit fileChanged();
@@ -203,7 +214,8 @@ std::optional<Issue> PlanDocument::saveAs(const QString &file)
     m_plan = moved;
     m_origin = moved;
     m_file = info.absoluteFilePath();
-    m_undoStack.setClean();
+    m_isFileGone = false;
+    updateModified();
     emit fileChanged();
     if (pathChanged)
         emit planChanged();
@@ -213,17 +225,16 @@ std::optional<Issue> PlanDocument::saveAs(const QString &file)
 void PlanDocument::restore(const TrainingPlan &plan, const QString &file, bool modified)
 {
     if (file.isEmpty()) {
-        replace(plan, startPlan(), {});
+        replace(plan, modified ? startPlan() : plan, {});
     } else if (const auto saved = openPlanOrConfig(file); saved && saved->kind == OpenedFile::Kind::Plan) {
         // Without changes of ours the file is right, also where another program has written it since.
         replace(modified ? plan : saved->plan, saved->plan, file);
     } else {
         // The file is gone: the working copy is all there is.
         replace(plan, plan, file);
-        modified = true;
+        m_isFileGone = true;
+        updateModified();
     }
-    if (modified)
-        m_undoStack.resetClean();
 }
 
 void PlanDocument::discardChanges()

@@ -21,6 +21,9 @@ namespace headroom {
 
 class PlanCommand;
 
+/// A plan's title for people: the name of its file; where there is none yet its own, else "Untitled".
+QString titleOf(const TrainingPlan &plan, const QString &file);
+
 /// The plan that the window works on, with the history of its changes. Every change goes through here and can be undone;
 /// views read plan() and redraw on planChanged(). Files are checked whole before they replace anything: where an Issue
 /// comes back the open plan is as it was.
@@ -36,11 +39,11 @@ public:
     /// What changes are marked against: the pinned baseline's plan, else the plan as it was opened or begun.
     const TrainingPlan &reference() const;
     QUndoStack *undoStack() { return &m_undoStack; }
-    bool isModified() const { return !m_undoStack.isClean(); }
+    /// Whether the plan is another one than file() holds, or than it was begun with. A pinned baseline is no part of it.
+    bool isModified() const { return m_modified; }
     /// The file of the plan; empty: never saved.
     const QString &file() const { return m_file; }
-    /// The plan's name, else its file's, else "Untitled".
-    QString title() const;
+    QString title() const { return titleOf(m_plan, m_file); }
 
     /// Sets a field as an undoable step named by changeText(). A change that alone makes no plan brings with it what it
     /// needs, in the same step (several GPUs need an engine). An Issue: out of range, nothing happened.
@@ -89,12 +92,15 @@ private:
     void applyBaseline(std::shared_ptr<const Estimate> baseline);
     void push(const TrainingPlan &after, const QString &text, const std::string &subject);
     void replace(const TrainingPlan &plan, const TrainingPlan &origin, const QString &file);
+    void updateModified();
 
     TrainingPlan m_plan;
     TrainingPlan m_origin;
     std::shared_ptr<const Estimate> m_baseline;
     QUndoStack m_undoStack;
     QString m_file;
+    bool m_isFileGone = false; ///< the plan is in no file, whatever it is
+    bool m_modified = false;
     QTimer m_gestureEnd; ///< ends the gesture of keys and wheel, which have no release to wait for
     int m_gesture = 0;   ///< number of the gesture that goes on; changes of another gesture never merge
     bool m_inGesture = false;

@@ -35,25 +35,68 @@ QString keptAsideName(const QString &file)
     return name;
 }
 
+/// The place of the n-th window, counted from 1.
+QString placeOf(const QString &folder, int n)
+{
+    return QDir(folder).filePath(n == 1 ? QStringLiteral("working-plan.json") : QStringLiteral("working-plan-%1.json").arg(n));
+}
+
+/// The lock of a place; null: a running window holds it.
+std::unique_ptr<QLockFile> lockOf(const QString &file)
+{
+    auto lock = std::make_unique<QLockFile>(file + QStringLiteral(".lock"));
+    lock->setStaleLockTime(0);
+    return lock->tryLock(0) ? std::move(lock) : nullptr;
+}
+
+struct Copy {
+    TrainingPlan plan;
+    QString home; ///< file of the plan
+    bool isModified = false;
+};
+
+/// What lies at a place; one that cannot be read is kept aside, and the Issue names where.
+Result<Copy> readCopy(const QString &path)
+{
+    QFile file(path);
+    Issue damage;
+    if (!file.open(QIODevice::ReadOnly)) {
+        damage.what = file.errorString().toStdString();
+    } else {
+        const QJsonObject copy = QJsonDocument::fromJson(file.read(2 * maximumFileBytes)).object();
+        file.close();
+        auto plan = readPlan(copy.value(planKey).toString().toStdString());
+        if (copy.value(formatKey).toInt() == 1 && plan) {
+            plan->folder = copy.value(folderKey).toString().toStdString();
+            return Copy{std::move(plan).value(), copy.value(fileKey).toString(), copy.value(modifiedKey).toBool()};
+        }
+        damage.what = plan ? "not a working plan of this program" : plan.issue().what;
+    }
+    const QString aside = keptAsideName(path);
+    const bool kept = QFile::rename(path, aside);
+    damage.file = QDir::toNativeSeparators(kept ? aside : path).toStdString();
+    damage.what = WorkingCopy::tr("the last working plan could not be read (%1)").arg(QString::fromStdString(damage.what)).toStdString();
+    damage.hint = (kept ? WorkingCopy::tr("it was kept under this name; a new plan was begun") : WorkingCopy::tr("a new plan was begun"))
+                      .toStdString();
+    return damage;
+}
+
 } // namespace
 
 WorkingCopy::WorkingCopy(PlanDocument &document, const QString &folder, QObject *parent)
     : QObject(parent)
     , m_document(document)
+    , m_folder(folder)
 {
     m_timer.setSingleShot(true);
     m_timer.setInterval(writeDelayMs);
     connect(&m_timer, &QTimer::timeout, this, &WorkingCopy::flush);
 
     QDir().mkpath(folder);
-    const QDir dir(folder);
     for (int n = 1; n <= maximumWindows && m_file.isEmpty(); ++n) {
-        const QString file = dir.filePath(n == 1 ? QStringLiteral("working-plan.json") : QStringLiteral("working-plan-%1.json").arg(n));
-        auto lock = std::make_unique<QLockFile>(file + QStringLiteral(".lock"));
-        lock->setStaleLockTime(0);
-        if (lock->tryLock(0)) {
+        if (auto lock = lockOf(placeOf(folder, n))) {
             m_lock = std::move(lock);
-            m_file = file;
+            m_file = placeOf(folder, n);
         }
     }
 
@@ -73,40 +116,56 @@ WorkingCopy::~WorkingCopy()
         flush();
 }
 
-std::optional<Issue> WorkingCopy::restore()
+Restored WorkingCopy::restore()
 {
-    QFile file(m_file);
-    if (m_file.isEmpty() || !file.exists())
+    Restored result;
+    std::optional<Copy> own;
+    const auto read = [&](const QString &path) -> std::optional<Copy> {
+        auto copy = readCopy(path);
+        if (copy)
+            return std::move(copy).value();
+        result.damages.push_back(copy.issue());
         return std::nullopt;
-    Issue damage;
-    if (!file.open(QIODevice::ReadOnly)) {
-        damage.what = file.errorString().toStdString();
-    } else {
-        const QJsonObject copy = QJsonDocument::fromJson(file.read(2 * maximumFileBytes)).object();
-        file.close();
-        auto plan = readPlan(copy.value(planKey).toString().toStdString());
-        if (copy.value(formatKey).toInt() == 1 && plan) {
-            const QString home = copy.value(fileKey).toString();
-            plan->folder = copy.value(folderKey).toString().toStdString();
-            m_document.restore(*plan, home, copy.value(modifiedKey).toBool());
-            m_timer.stop();
-            return std::nullopt;
-        }
-        damage.what = plan ? "not a working plan of this program" : plan.issue().what;
+    };
+    if (!m_file.isEmpty() && QFile::exists(m_file))
+        own = read(m_file);
+    for (int n = 1; n <= maximumWindows; ++n) {
+        const QString path = placeOf(m_folder, n);
+        if (path == m_file || !QFile::exists(path))
+            continue;
+        // Held from here on: a second window that starts meanwhile must not offer the same work.
+        auto lock = lockOf(path);
+        if (!lock)
+            continue;
+        if (auto copy = read(path); copy && copy->isModified)
+            result.leftBehind.push_back({path, std::move(copy->plan), copy->home, std::move(lock)});
     }
-    const QString aside = keptAsideName(m_file);
-    const bool kept = QFile::rename(m_file, aside);
-    damage.file = QDir::toNativeSeparators(kept ? aside : m_file).toStdString();
-    damage.what = tr("the last working plan could not be read (%1)").arg(QString::fromStdString(damage.what)).toStdString();
-    damage.hint = (kept ? tr("it was kept under this name; a new plan was begun") : tr("a new plan was begun")).toStdString();
-    return damage;
+    if (own && (own->isModified || result.leftBehind.empty())) {
+        m_document.restore(own->plan, own->home, own->isModified);
+        result.isUnsaved = m_document.isModified();
+        m_timer.stop();
+    } else if (!result.leftBehind.empty()) {
+        // This window's own last plan is saved: what is not comes first.
+        LeftWork first = std::move(result.leftBehind.front());
+        result.leftBehind.erase(result.leftBehind.begin());
+        adopt(std::move(first));
+        result.isUnsaved = m_document.isModified();
+    }
+    return result;
 }
 
-void WorkingCopy::flush()
+void WorkingCopy::adopt(LeftWork work)
+{
+    m_document.restore(work.plan, work.home, true);
+    if (!m_file.isEmpty() && flush())
+        QFile::remove(work.file);
+}
+
+bool WorkingCopy::flush()
 {
     m_timer.stop();
     if (m_file.isEmpty())
-        return;
+        return true;
     const TrainingPlan &plan = m_document.plan();
     const QJsonObject copy{{formatKey, 1},
                            {fileKey, m_document.file()},
@@ -117,6 +176,7 @@ void WorkingCopy::flush()
     if (issue && !m_failed)
         emit failed(*issue);
     m_failed = issue.has_value();
+    return !m_failed;
 }
 
 } // namespace headroom

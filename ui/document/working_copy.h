@@ -8,8 +8,24 @@
 #include <QTimer>
 
 #include <memory>
+#include <vector>
 
 namespace headroom {
+
+/// Unsaved work that another window left behind. Its lock is held, so that no other window offers it too.
+struct LeftWork {
+    QString file; ///< the working copy
+    TrainingPlan plan;
+    QString home; ///< where the plan was to be saved; empty: nowhere yet
+    std::unique_ptr<QLockFile> lock;
+};
+
+/// What a start brought back.
+struct Restored {
+    bool isUnsaved = false;           ///< the document now holds changes that were never saved
+    std::vector<Issue> damages;       ///< copies that could not be read; each text names the file that it was kept in
+    std::vector<LeftWork> leftBehind; ///< further unsaved work, not yet in any document
+};
 
 /// Keeps the working plan safe: writes it shortly after each change (whole or not at all), brings it back at the next
 /// start. A file that cannot be read is kept aside under another name. Each running window has a file of its own, held by
@@ -23,11 +39,13 @@ public:
     /// Writes what is not written yet.
     ~WorkingCopy() override;
 
-    /// Brings the last working plan back into the document. An Issue: it was damaged; its text names the file that it was
-    /// kept in, the document is as before. Nothing to bring back is no issue.
-    std::optional<Issue> restore();
-    /// Writes now what is not written yet.
-    void flush();
+    /// Brings work back into the document: the first unsaved one of those that no window holds, else this window's last
+    /// plan. Where there is nothing to bring back, or it cannot be read, the document is as before.
+    Restored restore();
+    /// Takes over what another window left: it is in the document and in this window's copy then, and left nowhere else.
+    void adopt(LeftWork work);
+    /// Writes now what is not written yet. False: it could not be written.
+    bool flush();
     /// The file written to; empty: no place could be locked.
     const QString &file() const { return m_file; }
 
@@ -37,6 +55,7 @@ signals:
 
 private:
     PlanDocument &m_document;
+    QString m_folder;
     QString m_file;
     std::unique_ptr<QLockFile> m_lock;
     QTimer m_timer;

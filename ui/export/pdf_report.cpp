@@ -10,9 +10,7 @@
 #include <QPainter>
 #include <QPdfWriter>
 
-#include <algorithm>
 #include <array>
-#include <cstdlib>
 
 namespace headroom {
 namespace {
@@ -57,23 +55,15 @@ std::size_t depthOf(const std::vector<std::string> &row)
     return std::size_t(depth);
 }
 
-/// The column of shares ("12.3 %" of allocated), by which rows are chosen; none: the heading's count. Small tables are
-/// summaries, which stay whole.
-std::size_t shareColumn(const ReportTable &table)
-{
-    constexpr std::size_t columnsOfSummary = 5;
-    if (table.headings.size() <= columnsOfSummary)
-        return table.headings.size();
-    return std::size_t(std::find(table.headings.begin(), table.headings.end(), "Share") - table.headings.begin());
-}
-
 /// A group of one kind in one row, "MLP: matrix": the two rows would give the same figures.
 ReportTable withoutOnlyChildren(const ReportTable &table)
 {
-    ReportTable result{table.title, table.headings, table.numeric, {}};
+    ReportTable result{table.title, table.headings, table.numeric, {}, {}};
     const auto depth = [&](std::size_t row) { return row < table.rows.size() ? depthOf(table.rows[row]) : std::size_t(0); };
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
         std::vector<std::string> row = table.rows[i];
+        if (i < table.shares.size())
+            result.shares.push_back(table.shares[i]);
         if (row.size() >= 2 && depth(i + 1) == depth(i) + 1 && depth(i + 2) <= depth(i) && table.rows[i + 1][1] == row[1]) {
             const QString child = QString::fromStdString(table.rows[i + 1].front()).mid(qsizetype(depth(i) + 1));
             const QString label = QStringLiteral("%1: %2").arg(QString::fromStdString(row.front()), child);
@@ -88,17 +78,15 @@ ReportTable withoutOnlyChildren(const ReportTable &table)
 ReportTable shortened(const ReportTable &whole, const Limits &limits)
 {
     const ReportTable table = withoutOnlyChildren(whole);
-    ReportTable result{table.title, table.headings, table.numeric, {}};
-    const std::size_t share = shareColumn(table);
+    ReportTable result{table.title, table.headings, table.numeric, {}, {}};
     std::size_t small = 0, left = 0;
-    for (const auto &row : table.rows) {
-        const bool isSmall = share < row.size() && !row[share].empty() && std::strtod(row[share].c_str(), nullptr) < limits.share;
-        if (isSmall)
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        if (i < table.shares.size() && table.shares[i] < limits.share)
             ++small;
         else if (result.rows.size() >= limits.rows)
             ++left;
         else
-            result.rows.push_back(row);
+            result.rows.push_back(table.rows[i]);
     }
     const auto say = [&](const QString &text) {
         std::vector<std::string> row(table.headings.size());

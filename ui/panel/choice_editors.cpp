@@ -16,9 +16,6 @@
 namespace headroom {
 namespace {
 
-/// More names than this find no room below a slider; the list beside it names the stop in any case.
-constexpr qsizetype mostNamedStops = 4;
-
 /// A list that leaves the wheel to the panel until it was chosen, and shortens what does not fit instead of growing.
 class PanelList : public QComboBox
 {
@@ -66,7 +63,8 @@ ChoiceEditor::ChoiceEditor(const Field &field, QWidget *parent)
         item->setEnabled(!refused);
         if (!refused) {
             m_stages.push_back(items->rowCount());
-            names << fromView(choice.value);
+            // Two short lines find room where a long one does not.
+            names << fromView(choice.value).replace(QLatin1Char('-'), QLatin1Char('\n'));
         }
         items->appendRow(item);
     }
@@ -79,8 +77,7 @@ ChoiceEditor::ChoiceEditor(const Field &field, QWidget *parent)
     m_stops = new StopSlider(parent);
     m_stops->setRange(0, static_cast<int>(m_stages.size()) - 1);
     m_stops->setPageStep(1);
-    if (names.size() <= mostNamedStops)
-        m_stops->setStopNames(names);
+    m_stops->setStopNames(names);
     setSlider(m_stops);
     connect(m_stops, &QSlider::valueChanged, this,
             [this](int position) { emit edited(valueAt(m_stages.at(static_cast<std::size_t>(position)))); });

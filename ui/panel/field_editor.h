@@ -32,8 +32,10 @@ public:
     /// Every widget that can take the focus.
     std::vector<QWidget *> focusWidgets() const;
 
-    /// Shows the plan's value; emits nothing.
+    /// Shows the plan's value; emits nothing. What is being typed stays.
     virtual void setValue(const FieldValue &value) = 0;
+    /// Finishes what is being typed, as Enter does.
+    virtual void commit() {}
 
 signals:
     /// The user chose a value.

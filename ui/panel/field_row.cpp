@@ -6,6 +6,7 @@
 #include "ui/icons.h"
 #include "ui/palette.h"
 #include "ui/panel/component_dots.h"
+#include "ui/panel/stop_slider.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -18,6 +19,8 @@ namespace {
 
 /// Width of the boxes at the right, in characters of the form's font: all rows line up.
 constexpr int boxCharacters = 22;
+/// More names of a slider's stops than this find no room beside a box.
+constexpr qsizetype mostNamesBesideBox = 4;
 
 } // namespace
 
@@ -65,12 +68,15 @@ FieldRow::FieldRow(const Field &field, QWidget *parent)
     grid->addWidget(m_label, 0, 0);
     grid->addWidget(m_dots, 0, 1);
     grid->addWidget(m_reset, 0, 2);
+    // Many names need the whole width.
+    const auto *stops = qobject_cast<const StopSlider *>(slider);
+    const bool hasManyNames = stops && stops->stopNames().size() > mostNamesBesideBox;
     if (isWide)
         grid->addWidget(box, 1, 0, 1, 4);
     else
-        grid->addWidget(box, 0, 3, slider ? 2 : 1, 1, Qt::AlignVCenter);
+        grid->addWidget(box, 0, 3, slider && !hasManyNames ? 2 : 1, 1, Qt::AlignVCenter);
     if (slider)
-        grid->addWidget(slider, 1, 0, 1, 3);
+        grid->addWidget(slider, 1, 0, 1, hasManyNames ? 4 : 3);
     grid->addWidget(m_issue, 2, 0, 1, 4);
 
     if (slider) {

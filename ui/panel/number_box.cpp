@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panel/number_box.h"
 
+#include "ui/undo_keys.h"
+
+#include <QLineEdit>
 #include <QSignalBlocker>
 #include <QWheelEvent>
 
@@ -31,6 +34,7 @@ NumberBox::NumberBox(QWidget *parent)
     setFocusPolicy(Qt::StrongFocus);
     setAccelerated(true);
     connect(this, &QDoubleSpinBox::valueChanged, this, &NumberBox::updateSuffix);
+    new UndoKeys(this, [this] { return isPending(); });
 }
 
 void NumberBox::setWholeRange(double minimum, double maximum, bool logarithmic)
@@ -74,8 +78,21 @@ void NumberBox::setNullText(const QString &text)
 void NumberBox::setNumber(std::optional<double> number)
 {
     const QSignalBlocker blocker(this);
+    const bool keep = isPending();
+    const QString typed = text();
+    const int cursor = lineEdit()->cursorPosition();
     setValue(number.value_or(minimum()));
     updateSuffix();
+    if (keep) {
+        lineEdit()->setText(typed);
+        lineEdit()->setCursorPosition(cursor);
+    }
+}
+
+bool NumberBox::isPending() const
+{
+    const bool isNull = m_nullable && value() <= minimum();
+    return hasFocus() && (isNull ? text() != specialValueText() : cleanText() != textFromValue(value()));
 }
 
 std::optional<double> NumberBox::number() const

@@ -24,8 +24,11 @@ public:
     /// Makes the field nullable: one below the minimum, shown as this text, stands for null.
     void setNullText(const QString &text);
 
+    /// Shows a number; emits nothing. What is being typed stays.
     void setNumber(std::optional<double> number);
     std::optional<double> number() const;
+    /// Whether something was typed that is not finished.
+    bool isPending() const;
 
 protected:
     void wheelEvent(QWheelEvent *event) override;

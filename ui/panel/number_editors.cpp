@@ -103,6 +103,8 @@ void NumberEditor::setValue(const FieldValue &value)
     }
 }
 
+void NumberEditor::commit() { m_number->interpretText(); }
+
 FieldValue NumberEditor::toField(std::optional<double> number) const
 {
     if (!number)

@@ -20,6 +20,7 @@ public:
     NumberEditor(const Field &field, QWidget *parent);
 
     void setValue(const FieldValue &value) override;
+    void commit() override;
 
 private:
     FieldValue toField(std::optional<double> number) const;

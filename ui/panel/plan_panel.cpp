@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panel/plan_panel.h"
 
+#include "core/training/executed_fields.h"
 #include "ui/choosers/gpu_chooser.h"
 #include "ui/document/plan_files.h"
 #include "ui/panel/field_row.h"
 #include "ui/panel/fold_section.h"
 
+#include <QApplication>
 #include <QLabel>
 #include <QSet>
 #include <QVBoxLayout>
@@ -38,28 +40,13 @@ constexpr std::array sectionStyles = {
     SectionStyle{FieldGroup::Plan, "plan", QT_TRANSLATE_NOOP("headroom::PlanPanel", "Plan"), true},
 };
 
-// Fields that nothing this engine executes can make effective. Where a file sets one it is shown all the same, so that
-// what the engine refuses can be found and reset.
-constexpr std::array<std::string_view, 13> withoutEffect = {
-    "method.dora",
-    "method.quantization",
-    "method.kbit_preparation",
-    "compile",
-    "parallel.tensor",
-    "parallel.sequence_parallel",
-    "parallel.pipeline",
-    "parallel.virtual_pipeline",
-    "parallel.context",
-    "parallel.expert",
-    "parallel.wrap",
-    "parallel.gradient_as_bucket_view",
-    "parallel.reshard_after_forward",
-};
-
-bool isWithoutEffect(std::string_view path) { return std::find(withoutEffect.begin(), withoutEffect.end(), path) != withoutEffect.end(); }
-
-/// Letters that the menus take.
-const QString menuLetters = QStringLiteral("fevh");
+/// Fields that nothing this engine executes can make effective, and whose list has no choices that say so. Where a file
+/// sets one it is shown all the same, so that what the engine refuses can be found and reset.
+bool isWithoutEffect(const Field &field)
+{
+    const auto isRefused = [](const FieldChoice &choice) { return !choice.refused.empty(); };
+    return std::none_of(field.choices.begin(), field.choices.end(), isRefused) && !training::canTakeEffect(field);
+}
 
 } // namespace
 
@@ -98,7 +85,6 @@ PlanPanel::PlanPanel(PlanDocument &document, DisplaySettings *display, QWidget *
     section(FieldGroup::Gpus)->addRow(m_gpus);
     setWidget(form);
     setMinimumWidth(sizeHint().width());
-    assignMnemonics();
 
     connect(m_gpus, &GpuChooser::chosenEdited, &document, &PlanDocument::setGpus);
     connect(&document, &PlanDocument::planChanged, this, &PlanPanel::showPlan);
@@ -111,6 +97,8 @@ void PlanPanel::addField(const Field &field, FoldSection *section)
 {
     auto *row = new FieldRow(field, this);
     m_rows.push_back(row);
+    if (isWithoutEffect(field))
+        m_withoutEffect.insert(row);
     // A section that is folded as a whole has no second fold inside.
     section->addRow(row, field.advanced && field.group != FieldGroup::Runtime);
     connect(row, &FieldRow::edited, this, [this, row](const FieldValue &value) {
@@ -130,11 +118,10 @@ void PlanPanel::addField(const Field &field, FoldSection *section)
 
 FoldSection *PlanPanel::section(FieldGroup group) const { return m_sections[static_cast<std::size_t>(group)]; }
 
-void PlanPanel::assignMnemonics()
+void PlanPanel::assignMnemonics(QSet<QChar> taken)
 {
-    QSet<QChar> taken(menuLetters.begin(), menuLetters.end());
     for (FieldRow *row : m_rows) {
-        if (row->field().advanced || row->field().group == FieldGroup::Plan || isWithoutEffect(row->field().path))
+        if (row->field().advanced || row->field().group == FieldGroup::Plan || m_withoutEffect.contains(row))
             continue;
         const QString label = fromView(row->field().label).toLower();
         const auto letter = std::find_if(label.begin(), label.end(), [&](QChar c) { return c.isLetter() && !taken.contains(c); });
@@ -151,9 +138,8 @@ void PlanPanel::showPlan()
     const TrainingPlan &plan = m_document.plan();
     for (FieldRow *row : m_rows) {
         row->showPlan(plan, m_document.reference());
-        const Field &field = row->field();
-        if (isWithoutEffect(field.path))
-            row->setVisible(field.get(plan) != field.get(defaults));
+        if (m_withoutEffect.contains(row))
+            row->setVisible(row->field().get(plan) != row->field().get(defaults));
     }
     m_gpus->setChosen(plan.gpus);
 }
@@ -174,6 +160,13 @@ FieldRow *PlanPanel::find(std::string_view path) const
     };
     const auto found = std::find_if(m_rows.begin(), m_rows.end(), isBelow);
     return found == m_rows.end() ? nullptr : *found;
+}
+
+void PlanPanel::commit()
+{
+    for (FieldRow *row : m_rows)
+        if (row->isAncestorOf(QApplication::focusWidget()))
+            row->editor().commit();
 }
 
 void PlanPanel::setModelSummary(const QString &text)

@@ -31,11 +31,17 @@ QFont StopSlider::nameFont() const
 {
     QFont small = font();
     if (small.pointSizeF() > 0)
-        small.setPointSizeF(small.pointSizeF() * 0.85);
+        small.setPointSizeF(small.pointSizeF() * 0.8);
     return small;
 }
 
-int StopSlider::nameHeight() const { return m_names.isEmpty() ? 0 : QFontMetrics(nameFont()).height(); }
+int StopSlider::nameHeight() const
+{
+    qsizetype lines = 0;
+    for (const QString &name : m_names)
+        lines = std::max(lines, name.count(QLatin1Char('\n')) + 1);
+    return static_cast<int>(lines) * QFontMetrics(nameFont()).height();
+}
 
 QSize StopSlider::sizeHint() const { return QSlider::sizeHint() + QSize(0, nameHeight()); }
 
@@ -55,6 +61,32 @@ QPoint StopSlider::handleCentre(int position) const
     return style()->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderHandle, this).center();
 }
 
+QList<int> StopSlider::namedPositions() const
+{
+    const auto collide = [this](int a, int b) { return nameRect(a).intersects(nameRect(b)); };
+    QList<int> all;
+    for (int position = minimum(); position <= maximum() && position < m_names.size(); ++position)
+        all << position;
+    const auto first = std::adjacent_find(all.begin(), all.end(), collide);
+    if (first == all.end())
+        return all;
+    // Too narrow for all: where the handle stands, and the ends where they leave it room.
+    QList<int> few = {value()};
+    for (const int end : {minimum(), maximum()})
+        if (std::none_of(few.begin(), few.end(), [&](int other) { return other == end || collide(other, end); }))
+            few << end;
+    return few;
+}
+
+QRect StopSlider::nameRect(int position) const
+{
+    const QFontMetrics metrics(nameFont());
+    const QSize size = metrics.size(0, m_names.value(position));
+    const int gap = metrics.averageCharWidth() / 3;
+    const int left = std::clamp(handleCentre(position).x() - size.width() / 2, 0, std::max(0, width() - size.width()));
+    return {left, height() - nameHeight(), size.width() + gap, nameHeight()};
+}
+
 void StopSlider::paintEvent(QPaintEvent *event)
 {
     QSlider::paintEvent(event);
@@ -63,19 +95,10 @@ void StopSlider::paintEvent(QPaintEvent *event)
     QPainter painter(this);
     painter.setFont(nameFont());
     painter.setPen(palette().color(isEnabled() ? QPalette::Active : QPalette::Disabled, QPalette::WindowText));
-    // All names or none: half a scale misleads, and the box beside the slider names the current stop in any case.
-    std::vector<int> lefts;
-    int end = -1;
-    for (int position = 0; position <= maximum() && position < m_names.size(); ++position) {
-        const int width = painter.fontMetrics().horizontalAdvance(m_names.at(position));
-        const int left = std::clamp(handleCentre(position).x() - width / 2, 0, std::max(0, this->width() - width));
-        if (left <= end)
-            return;
-        lefts.push_back(left);
-        end = left + width + painter.fontMetrics().averageCharWidth() / 2;
+    for (const int position : namedPositions()) {
+        const QRect area = nameRect(position);
+        painter.drawText(area.adjusted(0, 0, 2, 0), int(Qt::AlignTop) | int(Qt::TextDontClip), m_names.value(position));
     }
-    for (std::size_t i = 0; i < lefts.size(); ++i)
-        painter.drawText(lefts[i], height() - painter.fontMetrics().descent(), m_names.at(static_cast<qsizetype>(i)));
 }
 
 void StopSlider::mousePressEvent(QMouseEvent *event)

@@ -14,8 +14,12 @@ class StopSlider : public QSlider
 public:
     explicit StopSlider(QWidget *parent = nullptr);
 
-    /// Names of the positions from 0; written where all of them have room.
+    /// Names of the positions from 0, some perhaps of several lines. Where not all of them have room, the one that the
+    /// handle stands at is written, and the ends.
     void setStopNames(const QStringList &names);
+    const QStringList &stopNames() const { return m_names; }
+    /// Positions whose names are written in the width as it is.
+    QList<int> namedPositions() const;
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -32,6 +36,7 @@ protected:
 private:
     QFont nameFont() const;
     int nameHeight() const;
+    QRect nameRect(int position) const;
 
     QStringList m_names;
 };

@@ -3,11 +3,11 @@
 #include "ui/panel/text_editors.h"
 
 #include "ui/icons.h"
+#include "ui/panel/plan_line.h"
 
 #include <QAction>
 #include <QCompleter>
 #include <QEvent>
-#include <QLineEdit>
 #include <QMenu>
 
 namespace headroom {
@@ -38,7 +38,7 @@ QStringList toList(const std::vector<std::string> &names)
 
 TextEditor::TextEditor(const Field &field, QWidget *parent)
     : FieldEditor(field)
-    , m_line(new QLineEdit(parent))
+    , m_line(new PlanLine(parent))
 {
     QStringList suggestions;
     for (const FieldChoice &choice : field.choices)
@@ -48,36 +48,29 @@ TextEditor::TextEditor(const Field &field, QWidget *parent)
     if (field.nullable)
         m_line->setPlaceholderText(QString::fromStdString(displayValue(field, {})));
     setBox(m_line);
-    connect(m_line, &QLineEdit::editingFinished, this, &TextEditor::commit);
+    connect(m_line, &PlanLine::committed, this, [this](const QString &typed) {
+        const QString text = typed.trimmed();
+        emit edited(this->field().nullable && text.isEmpty() ? FieldValue{} : FieldValue{text.toStdString()});
+    });
 }
 
-void TextEditor::commit()
-{
-    const QString text = m_line->text().trimmed();
-    if (text == m_shown)
-        return;
-    m_shown = text;
-    emit edited(field().nullable && text.isEmpty() ? FieldValue{} : FieldValue{text.toStdString()});
-}
+void TextEditor::commit() { m_line->commit(); }
 
 void TextEditor::setValue(const FieldValue &value)
 {
     const auto *text = std::get_if<std::string>(&value);
-    m_shown = text ? QString::fromStdString(*text) : QString();
-    if (m_line->text() != m_shown)
-        m_line->setText(m_shown);
-    m_line->setCursorPosition(0);
+    m_line->showCommitted(text ? QString::fromStdString(*text) : QString());
 }
 
 TextListEditor::TextListEditor(const Field &field, QWidget *parent)
     : FieldEditor(field)
-    , m_line(new QLineEdit(parent))
+    , m_line(new PlanLine(parent))
     , m_menu(new QMenu(m_line))
     , m_known(knownModules(field))
 {
     setBox(m_line);
     m_line->setPlaceholderText(tr("none"));
-    connect(m_line, &QLineEdit::editingFinished, this, &TextListEditor::commitLine);
+    connect(m_line, &PlanLine::committed, this, [this] { choose(names()); });
     if (m_known.isEmpty())
         return;
     m_open = m_line->addAction(themedIcon(QStringLiteral("list"), m_line->palette()), QLineEdit::TrailingPosition);
@@ -116,7 +109,7 @@ void TextListEditor::fillMenu()
         QAction *all = m_menu->addAction(tr("All linear layers"));
         all->setCheckable(true);
         all->setChecked(chosen == QStringList(allLinear));
-        connect(all, &QAction::triggered, this, [this] { commit({allLinear}); });
+        connect(all, &QAction::triggered, this, [this] { choose({allLinear}); });
         m_menu->addSeparator();
     }
     for (const QString &name : m_known) {
@@ -129,18 +122,14 @@ void TextListEditor::fillMenu()
             list.removeAll(name);
             if (on)
                 list << name;
-            commit(list);
+            choose(list);
         });
     }
 }
 
-void TextListEditor::commitLine()
-{
-    if (m_line->text() != m_shown)
-        commit(names());
-}
+void TextListEditor::commit() { m_line->commit(); }
 
-void TextListEditor::commit(const QStringList &list)
+void TextListEditor::choose(const QStringList &list)
 {
     // An empty list of targets would train nothing: PEFT refuses it, so it stands for the default.
     const bool targets = field().path == "method.targets";
@@ -157,13 +146,11 @@ void TextListEditor::commit(const QStringList &list)
 void TextListEditor::setValue(const FieldValue &value)
 {
     if (const auto *word = std::get_if<std::string>(&value))
-        m_shown = QString::fromStdString(*word);
+        m_line->showCommitted(QString::fromStdString(*word));
     else if (const auto *list = std::get_if<std::vector<std::string>>(&value))
-        m_shown = toList(*list).join(QLatin1String(", "));
+        m_line->showCommitted(toList(*list).join(QLatin1String(", ")));
     else
-        m_shown.clear();
-    m_line->setText(m_shown);
-    m_line->setCursorPosition(0);
+        m_line->showCommitted({});
 }
 
 } // namespace headroom

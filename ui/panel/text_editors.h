@@ -7,10 +7,11 @@
 #include <QStringList>
 
 class QAction;
-class QLineEdit;
 class QMenu;
 
 namespace headroom {
+
+class PlanLine;
 
 /// Free text, with the field's choices as suggestions where it has some.
 class TextEditor : public FieldEditor
@@ -20,12 +21,10 @@ public:
     TextEditor(const Field &field, QWidget *parent);
 
     void setValue(const FieldValue &value) override;
+    void commit() override;
 
 private:
-    void commit();
-
-    QLineEdit *m_line;
-    QString m_shown; ///< what the plan holds: finished editing without a change is no change
+    PlanLine *m_line;
 };
 
 /// Names with commas between them, and a menu that ticks the usual ones. A list whose field also takes one word for all
@@ -37,19 +36,18 @@ public:
     TextListEditor(const Field &field, QWidget *parent);
 
     void setValue(const FieldValue &value) override;
+    void commit() override;
     bool eventFilter(QObject *watched, QEvent *event) override;
 
 private:
-    void commit(const QStringList &names);
-    void commitLine();
+    void choose(const QStringList &names);
     void fillMenu();
     QStringList names() const;
 
-    QLineEdit *m_line;
+    PlanLine *m_line;
     QMenu *m_menu;
     QAction *m_open = nullptr; ///< null: no names are known
     QStringList m_known;
-    QString m_shown;
 };
 
 } // namespace headroom

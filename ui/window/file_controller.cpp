@@ -3,6 +3,7 @@
 #include "ui/window/file_controller.h"
 
 #include "ui/document/plan_files.h"
+#include "ui/window/file_dialogs.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -88,18 +89,20 @@ bool FileController::open(const QString &file)
     return true;
 }
 
-bool FileController::save() { return m_document.file().isEmpty() ? saveAs() : saveTo(m_document.file()); }
+bool FileController::save()
+{
+    emit commitRequested();
+    return m_document.file().isEmpty() ? saveAs() : saveTo(m_document.file());
+}
 
 bool FileController::saveAs()
 {
+    emit commitRequested();
     const QString proposal =
         m_document.file().isEmpty() ? QDir(m_settings.lastFolder()).filePath(suggestedName(m_document.plan())) : m_document.file();
-    QString file = QFileDialog::getSaveFileName(m_window, tr("Save the plan"), proposal, tr("Headroom plans (*.headroom.json)"));
-    if (file.isEmpty())
-        return false;
-    if (!file.endsWith(QLatin1String(".json"), Qt::CaseInsensitive))
-        file += planEnding;
-    return saveTo(file);
+    const QString file =
+        askForFileToWrite(m_window, tr("Save the plan"), proposal, {{tr("Headroom plans"), planEnding, QStringLiteral(".json")}});
+    return !file.isEmpty() && saveTo(file);
 }
 
 bool FileController::saveTo(const QString &file)
@@ -116,6 +119,7 @@ bool FileController::saveTo(const QString &file)
 
 bool FileController::mayDiscard()
 {
+    emit commitRequested();
     if (!m_document.isModified())
         return true;
     QMessageBox box(QMessageBox::Question, tr("Unsaved changes"), tr("%1 has unsaved changes.").arg(m_document.title()),

@@ -36,6 +36,8 @@ public:
     void report(const Issue &issue);
 
 signals:
+    /// The plan is about to be written or judged: what is being typed is to be put into it now.
+    void commitRequested();
     /// For the status bar.
     void done(const QString &text);
 

@@ -24,6 +24,7 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QRegularExpression>
 #include <QSplitter>
 #include <QStandardPaths>
 #include <QStatusBar>
@@ -32,6 +33,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace headroom {
 namespace {
@@ -53,23 +55,38 @@ QString droppedFile(const QMimeData *data)
     return data->urls().size() == 1 && data->urls().first().isLocalFile() ? data->urls().first().toLocalFile() : QString();
 }
 
-/// Two lines on the model, whether the plan can be estimated or not, so that the form below does not jump.
-QString modelText(const TrainingPlan &plan, const Estimate *estimate)
+/// The model of a plan without an estimate. A file is not read here, where a slow disk would hold up the window.
+std::optional<ModelConfig> modelWithoutFile(const TrainingPlan &plan)
 {
-    const auto model = resolveModel(plan);
-    if (!model)
-        return MainWindow::tr("unknown model") + QLatin1Char('\n');
-    const QString shape =
-        MainWindow::tr("%1 layers, hidden %2, vocabulary %3").arg(model->layers).arg(model->hiddenSize).arg(model->vocabSize) +
-        QLatin1Char('\n');
-    if (!estimate)
-        return shape + MainWindow::tr("%1 parameters").arg(shortCount(parameterCount(*model)));
-    const double share = estimate->parametersTotal > 0
-                             ? 100.0 * static_cast<double>(estimate->parametersTrainable) / static_cast<double>(estimate->parametersTotal)
+    if (!plan.model.configPath.empty())
+        return std::nullopt;
+    auto model = resolveModel(plan);
+    return model ? std::optional(std::move(model).value()) : std::nullopt;
+}
+
+QString shapeText(const ModelConfig &model)
+{
+    return MainWindow::tr("%1 layers, hidden %2, vocabulary %3").arg(model.layers).arg(model.hiddenSize).arg(model.vocabSize) +
+           QLatin1Char('\n');
+}
+
+/// Two lines on the model, whether the plan can be estimated or not, so that the form below does not jump.
+QString modelText(const TrainingPlan &plan)
+{
+    if (const auto model = modelWithoutFile(plan))
+        return shapeText(*model) + MainWindow::tr("%1 parameters").arg(shortCount(parameterCount(*model)));
+    return (plan.model.configPath.empty() ? MainWindow::tr("unknown model") : QString::fromStdString(plan.model.configPath)) +
+           QLatin1Char('\n');
+}
+
+QString modelText(const Estimate &estimate)
+{
+    const double share = estimate.parametersTotal > 0
+                             ? 100.0 * static_cast<double>(estimate.parametersTrainable) / static_cast<double>(estimate.parametersTotal)
                              : 0;
-    return shape +
+    return shapeText(estimate.model) +
            MainWindow::tr("%1 parameters, %2 trained (%3 %)")
-               .arg(shortCount(estimate->parametersTotal), shortCount(estimate->parametersTrainable), QString::number(share, 'g', 3));
+               .arg(shortCount(estimate.parametersTotal), shortCount(estimate.parametersTrainable), QString::number(share, 'g', 3));
 }
 
 } // namespace
@@ -93,7 +110,16 @@ MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &pat
     updateTitle();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow()
+{
+    // Views hold the document, and a field that loses the focus still puts what was typed into it: they go first, the
+    // focus before them, while all of the window is there to follow.
+    if (QWidget *focused = focusWidget())
+        focused->clearFocus();
+    m_document.disconnect(this);
+    qDeleteAll(findChildren<QWidget *>(Qt::FindDirectChildrenOnly));
+    delete m_files;
+}
 
 void MainWindow::makeViews()
 {
@@ -150,6 +176,7 @@ void MainWindow::connectViews()
     connect(&m_document, &PlanDocument::fileChanged, this, &MainWindow::updateTitle);
     connect(&m_document, &PlanDocument::modifiedChanged, this, &MainWindow::updateTitle);
     connect(&m_workingCopy, &WorkingCopy::failed, m_files, &FileController::report);
+    connect(m_files, &FileController::commitRequested, this, &MainWindow::commitEdits);
     connect(m_files, &FileController::done, this, [this](const QString &text) { statusBar()->showMessage(text, statusMs); });
 
     connect(m_model, &ModelChooser::presetChosen, this, [this](const QString &id) { m_document.setModel({id.toStdString(), {}, {}}); });
@@ -159,6 +186,10 @@ void MainWindow::connectViews()
         m_tabs->setCurrentWidget(m_breakdown);
         m_highlight.setSelected({component, {}});
     });
+    for (ChartWidget *chart : {static_cast<ChartWidget *>(m_chart), static_cast<ChartWidget *>(m_timeline)}) {
+        connect(chart, &ChartWidget::savePictureRequested, this, [this, chart] { savePictureOf(chart); });
+        connect(chart, &ChartWidget::saveTableRequested, this, [this, chart] { saveTableOf(chart); });
+    }
     connect(m_breakdown, &BreakdownView::exportRequested, this, &MainWindow::exportBreakdown);
 
     connect(&m_runner, &EstimateRunner::finished, this, &MainWindow::showEstimate);
@@ -186,25 +217,48 @@ void MainWindow::connectViews()
 
 void MainWindow::start(const QString &file)
 {
-    if (const auto damage = m_workingCopy.restore())
-        m_messages->show(MessageBar::Kind::Warning, issueText(*damage));
+    const bool isUnsaved = bringBackWork();
     if (!file.isEmpty()) {
         if (const auto opened = openPlanOrConfig(file); !opened) {
             m_files->report(opened.issue());
-        } else {
-            if (opened->kind == OpenedFile::Kind::Plan && m_document.isModified())
-                keepUnsavedWork();
+        } else if (opened->kind == OpenedFile::Kind::Config || !m_document.isModified() || keepUnsavedWork()) {
             if (const auto issue = m_document.open(file))
                 m_files->report(*issue);
             else if (opened->kind == OpenedFile::Kind::Plan)
                 m_settings.addRecentFile(file);
         }
     }
+    if (isUnsaved && m_document.isModified())
+        m_messages->show(MessageBar::Kind::Information, tr("Unsaved work of the last time came back: %1.").arg(m_document.title()));
     planChanged();
     m_panel->row("method.kind")->takeFocus();
 }
 
-void MainWindow::keepUnsavedWork()
+bool MainWindow::bringBackWork()
+{
+    Restored restored = m_workingCopy.restore();
+    for (const Issue &damage : restored.damages)
+        m_messages->show(MessageBar::Kind::Warning, issueText(damage));
+    for (LeftWork &work : restored.leftBehind)
+        offer(std::move(work));
+    return restored.isUnsaved;
+}
+
+void MainWindow::offer(LeftWork work)
+{
+    const QString name = titleOf(work.plan, work.home);
+    auto kept = std::make_shared<LeftWork>(std::move(work));
+    m_messages->offer(tr("There is more unsaved work of the last time: %1.").arg(name), tr("Bring back"), tr("Bring back %1").arg(name),
+                      [this, kept] {
+                          if (!m_files->mayDiscard()) {
+                              offer(std::move(*kept));
+                              return;
+                          }
+                          m_workingCopy.adopt(std::move(*kept));
+                      });
+}
+
+bool MainWindow::keepUnsavedWork()
 {
     const QDir folder(m_dataFolder);
     QString file = folder.filePath(QStringLiteral("unsaved.headroom.json"));
@@ -213,11 +267,22 @@ void MainWindow::keepUnsavedWork()
     const std::string text = writePlan(movedTo(m_document.plan(), folder.absolutePath()));
     if (const auto issue = writeFile(file, QByteArray::fromStdString(text + '\n'))) {
         m_files->report(*issue);
-        return;
+        return false;
     }
     m_settings.addRecentFile(file);
     m_messages->show(MessageBar::Kind::Information,
                      tr("The unsaved plan of the last time was kept as %1.").arg(QDir::toNativeSeparators(file)));
+    return true;
+}
+
+void MainWindow::commitEdits() { m_panel->commit(); }
+
+void MainWindow::whenShown(std::function<void()> action)
+{
+    if (m_runner.isBusy())
+        m_afterEstimate = std::move(action);
+    else if (m_shown)
+        action();
 }
 
 void MainWindow::planChanged()
@@ -230,12 +295,16 @@ void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)
 {
     m_shown = std::move(estimate);
     m_panel->setIssues({});
-    m_panel->setModelSummary(modelText(m_shown->plan, m_shown.get()));
+    m_panel->setModelSummary(modelText(*m_shown));
     showFigures();
     m_verdict->setEstimate(m_shown);
+    m_chart->setEmptyReason({});
+    m_timeline->setEmptyReason({});
     m_chart->setEstimate(m_shown);
     m_timeline->setEstimate(m_shown);
     m_breakdown->setEstimate(m_shown);
+    if (m_afterEstimate && !m_runner.isBusy())
+        std::exchange(m_afterEstimate, nullptr)();
 }
 
 void MainWindow::showFigures()
@@ -252,18 +321,23 @@ void MainWindow::showIssue(const Issue &issue)
     if (std::none_of(issues.begin(), issues.end(), same))
         issues.insert(issues.begin(), issue);
     m_shown.reset();
+    m_afterEstimate = nullptr;
     m_panel->setIssues(issues);
-    m_panel->setModelSummary(modelText(m_document.plan(), nullptr));
+    m_panel->setModelSummary(modelText(m_document.plan()));
     showFigures();
     m_verdict->setIssues(issues);
+    const QString reason = tr("This plan cannot be estimated. %1").arg(issueText(issues.front()));
     m_chart->setEstimate(nullptr);
     m_timeline->setEstimate(nullptr);
+    m_chart->setEmptyReason(reason);
+    m_timeline->setEmptyReason(reason);
     m_breakdown->setEstimate(nullptr);
 }
 
 void MainWindow::baselineChanged()
 {
     m_chart->setBaseline(m_document.baseline());
+    m_timeline->setBaseline(m_document.baseline());
     m_actions->releaseBaseline->setEnabled(m_document.baseline() != nullptr);
 }
 
@@ -292,7 +366,11 @@ void MainWindow::jumpTo(const QString &where)
         m_model->setFocus(Qt::OtherFocusReason);
         return;
     }
-    m_panel->reveal(where.toStdString());
+    // The path may go on below a field ("method.targets[2]"), or name nothing in the form.
+    for (QString path = where; !path.isEmpty(); path.truncate(std::max<qsizetype>(0, path.lastIndexOf(QRegularExpression("[.[]")))))
+        if (m_panel->reveal(path.toStdString()))
+            return;
+    statusBar()->showMessage(tr("%1 has no place in the form").arg(where), statusMs);
 }
 
 void MainWindow::loadSettings()

@@ -12,6 +12,8 @@
 #include <QMainWindow>
 #include <QTimer>
 
+#include <functional>
+
 class QActionGroup;
 class QLabel;
 class QSplitter;
@@ -20,6 +22,7 @@ class QTabWidget;
 namespace headroom {
 
 class BreakdownView;
+class ChartWidget;
 class FileController;
 class MemoryChart;
 class MessageBar;
@@ -27,6 +30,7 @@ class ModelChooser;
 class PlanPanel;
 class TimelineChart;
 class VerdictBar;
+struct FileKind;
 
 /// Where a window keeps what it keeps; tests use folders of their own.
 struct WindowPaths {
@@ -90,8 +94,21 @@ private:
     void jumpTo(const QString &where);
     void exportReport();
     void exportBreakdown();
+    void savePictureOf(ChartWidget *chart);
+    void saveTableOf(ChartWidget *chart);
+    /// Asks for a file and writes what the views show into it; what goes wrong is said in the message bar.
+    void writeShown(const QString &title, const std::vector<FileKind> &kinds,
+                    const std::function<std::optional<Issue>(const QString &)> &write);
     void about();
-    void keepUnsavedWork();
+    /// Puts what is being typed into the plan.
+    void commitEdits();
+    /// Does it once the result of the plan as it is stands in the views; not at all where the plan has none.
+    void whenShown(std::function<void()> action);
+    /// True: the document now holds work that was never saved.
+    bool bringBackWork();
+    void offer(LeftWork work);
+    /// False: it could not be written, and must not be replaced.
+    bool keepUnsavedWork();
 
     Settings m_settings;
     QString m_dataFolder;
@@ -102,7 +119,8 @@ private:
     EstimateRunner m_runner;
     std::shared_ptr<const Estimate> m_shown;
     Estimate::Step m_step = Estimate::Step::Steady;
-    QTimer m_slowEstimate; ///< says that an estimate takes its time, not before it does
+    std::function<void()> m_afterEstimate; ///< waits for the result that is being calculated
+    QTimer m_slowEstimate;                 ///< says that an estimate takes its time, not before it does
 
     std::unique_ptr<Actions> m_actions;
     FileController *m_files = nullptr;

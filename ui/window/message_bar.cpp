@@ -9,13 +9,15 @@
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
 
-namespace headroom {
-namespace {
+#include <algorithm>
 
-class Message : public QFrame
+namespace headroom {
+
+class MessageBar::Message : public QFrame
 {
 public:
     Message(MessageBar::Kind kind, const QString &text, QWidget *parent)
@@ -45,6 +47,17 @@ public:
     }
     QToolButton *closeButton() const { return m_close; }
     QString text() const { return m_text->text(); }
+    bool isOffer() const { return m_accept != nullptr; }
+    QPushButton *addOffer(const QString &button, const QString &name)
+    {
+        m_accept = new QPushButton(button, this);
+        m_accept->setAutoDefault(false);
+        m_accept->setAccessibleName(name);
+        m_accept->setAccessibleDescription(text());
+        auto *row = static_cast<QHBoxLayout *>(layout());
+        row->insertWidget(row->indexOf(m_close), m_accept);
+        return m_accept;
+    }
 
 protected:
     void changeEvent(QEvent *event) override
@@ -69,10 +82,9 @@ private:
     MessageBar::Kind m_kind;
     QLabel *m_icon;
     QLabel *m_text;
+    QPushButton *m_accept = nullptr;
     QToolButton *m_close;
 };
-
-} // namespace
 
 MessageBar::MessageBar(QWidget *parent)
     : QWidget(parent)
@@ -88,16 +100,37 @@ void MessageBar::show(Kind kind, const QString &text)
 {
     if (messages().contains(text))
         return;
-    while (m_messages.size() >= maximumMessages)
-        remove(m_messages.first());
-    auto *message = new Message(kind, text, this);
+    while (m_messages.size() >= maximumMessages && oldest())
+        remove(oldest());
+    add(new Message(kind, text, this));
+}
+
+void MessageBar::offer(const QString &text, const QString &button, const QString &name, std::function<void()> accept)
+{
+    auto *message = new Message(Kind::Information, text, this);
+    connect(message->addOffer(button, name), &QPushButton::clicked, this, [this, message, accept = std::move(accept)] {
+        const auto accepted = accept; // goes with the message
+        remove(message);
+        accepted();
+    });
+    add(message);
+}
+
+void MessageBar::add(Message *message)
+{
     m_messages << message;
     m_layout->addWidget(message);
     connect(message->closeButton(), &QToolButton::clicked, this, [this, message] { remove(message); });
     setVisible(true);
 }
 
-void MessageBar::remove(QWidget *message)
+MessageBar::Message *MessageBar::oldest() const
+{
+    const auto found = std::find_if(m_messages.begin(), m_messages.end(), [](const Message *message) { return !message->isOffer(); });
+    return found == m_messages.end() ? nullptr : *found;
+}
+
+void MessageBar::remove(Message *message)
 {
     m_messages.removeAll(message);
     message->hide();
@@ -107,15 +140,15 @@ void MessageBar::remove(QWidget *message)
 
 void MessageBar::clear()
 {
-    while (!m_messages.isEmpty())
-        remove(m_messages.first());
+    while (Message *message = oldest())
+        remove(message);
 }
 
 QStringList MessageBar::messages() const
 {
     QStringList texts;
-    for (const QWidget *message : m_messages)
-        texts << static_cast<const Message *>(message)->text();
+    for (const Message *message : m_messages)
+        texts << message->text();
     return texts;
 }
 

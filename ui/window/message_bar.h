@@ -6,6 +6,8 @@
 #include <QStringList>
 #include <QWidget>
 
+#include <functional>
+
 class QVBoxLayout;
 
 namespace headroom {
@@ -22,15 +24,24 @@ public:
 
     /// A message that stands already is not repeated; the oldest makes room.
     void show(Kind kind, const QString &text);
+    /// A message with a button that does what is offered. It stays until it is taken or closed. `name`: of the button, for
+    /// those who hear it without the text before it.
+    void offer(const QString &text, const QString &button, const QString &name, std::function<void()> accept);
+    /// Removes what was said; what is offered stays.
     void clear();
     /// The texts, oldest first.
     QStringList messages() const;
 
 private:
-    void remove(QWidget *message);
+    class Message;
+
+    void add(Message *message);
+    void remove(Message *message);
+    /// The oldest that offers nothing; null: none.
+    Message *oldest() const;
 
     QVBoxLayout *m_layout;
-    QList<QWidget *> m_messages;
+    QList<Message *> m_messages;
 };
 
 } // namespace headroom

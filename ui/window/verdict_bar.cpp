@@ -6,6 +6,7 @@
 #include "ui/document/plan_files.h"
 #include "ui/icons.h"
 #include "ui/palette.h"
+#include "ui/panel/field_editor.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -38,19 +39,6 @@ std::vector<GpuEstimate> worstFirst(std::vector<GpuEstimate> gpus)
         return a.verdict != b.verdict ? a.verdict > b.verdict : a.headroom < b.headroom;
     });
     return gpus;
-}
-
-QString phaseText(Phase phase)
-{
-    switch (phase) {
-    case Phase::Load: return VerdictBar::tr("while loading");
-    case Phase::Forward: return VerdictBar::tr("in forward");
-    case Phase::Loss: return VerdictBar::tr("in the loss");
-    case Phase::Backward: return VerdictBar::tr("in backward");
-    case Phase::Optimizer: return VerdictBar::tr("in the optimizer step");
-    case Phase::Idle: return VerdictBar::tr("between steps");
-    }
-    return {};
 }
 
 VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
@@ -149,7 +137,7 @@ QString VerdictBar::peakText() const
     const Peak &peak = first ? m_estimate->firstStep : m_estimate->peak;
     return tr("%1: peak %2 allocated, %3 reserved, %4 on the device, %5.")
         .arg(first ? tr("First step") : tr("Steady state"), m_display->bytes(peak.allocated), m_display->bytes(peak.reserved),
-             m_display->bytes(peak.device), phaseText(peak.phase));
+             m_display->bytes(peak.device), fromView(phraseOf(peak.phase)));
 }
 
 void VerdictBar::showHeadline(const QString &icon, bool warn, const QString &text)

@@ -73,7 +73,4 @@ private:
 /// The GPUs of an estimate, the worst first: what does not fit, what is tight, then by room left.
 std::vector<GpuEstimate> worstFirst(std::vector<GpuEstimate> gpus);
 
-/// "in backward"; where memory is highest.
-QString phaseText(Phase phase);
-
 } // namespace headroom

@@ -3,6 +3,8 @@
 #include "ui/window/window_actions.h"
 
 #include "ui/breakdown/breakdown_view.h"
+#include "ui/charts/memory_chart.h"
+#include "ui/charts/timeline_chart.h"
 #include "ui/choosers/gpu_chooser.h"
 #include "ui/choosers/model_chooser.h"
 #include "ui/icons.h"
@@ -13,6 +15,7 @@
 #include <QApplication>
 #include <QHBoxLayout>
 #include <QMenuBar>
+#include <QTabWidget>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -128,10 +131,29 @@ void MainWindow::makeMenus()
     view->addSeparator();
     view->addActions(a.units->actions());
     view->addSeparator();
+    // The charts' own menus: by context menu alone they would be hidden from the keyboard.
+    m_chart->menu()->setTitle(tr("&Memory chart"));
+    m_chart->showTableAction()->setShortcut(Qt::CTRL | Qt::Key_5);
+    m_timeline->menu()->setTitle(tr("&Timeline chart"));
+    m_timeline->showTableAction()->setShortcut(Qt::CTRL | Qt::Key_6);
+    for (QMenu *chart : {m_chart->menu(), m_timeline->menu()})
+        view->addMenu(chart);
+    view->addSeparator();
     view->addActions({a.panel, a.toPlan});
 
     QMenu *help = menuBar()->addMenu(tr("&Help"));
     help->addActions({a.about, a.aboutQt});
+
+    QSet<QChar> letters;
+    const auto take = [&letters](const QString &text) {
+        if (const QKeySequence keys = QKeySequence::mnemonic(text); !keys.isEmpty())
+            letters.insert(QChar(keys[0].key()).toLower());
+    };
+    for (const QAction *menu : menuBar()->actions())
+        take(menu->text());
+    for (int tab = 0; tab < m_tabs->count(); ++tab)
+        take(m_tabs->tabText(tab));
+    m_panel->assignMnemonics(letters);
 
     connect(a.newPlan, &QAction::triggered, m_files, &FileController::newPlan);
     connect(a.open, &QAction::triggered, m_files, &FileController::chooseAndOpen);
@@ -141,7 +163,10 @@ void MainWindow::makeMenus()
     connect(a.exportReport, &QAction::triggered, this, &MainWindow::exportReport);
     connect(a.exportBreakdown, &QAction::triggered, this, &MainWindow::exportBreakdown);
     connect(a.quit, &QAction::triggered, this, &QWidget::close);
-    connect(a.pinBaseline, &QAction::triggered, this, [this] { m_document.setBaseline(m_shown); });
+    connect(a.pinBaseline, &QAction::triggered, this, [this] {
+        commitEdits();
+        whenShown([this] { m_document.setBaseline(m_shown); });
+    });
     connect(a.releaseBaseline, &QAction::triggered, this, [this] { m_document.setBaseline(nullptr); });
     connect(a.findModel, &QAction::triggered, m_model, [this] { m_model->setFocus(Qt::ShortcutFocusReason); });
     connect(a.findGpu, &QAction::triggered, this, [this] {
@@ -149,6 +174,7 @@ void MainWindow::makeMenus()
         m_panel->gpuChooser()->takeSearchFocus();
     });
     connect(a.toPlan, &QAction::triggered, this, [this] { m_panel->reveal("method.kind"); });
+    connect(m_timeline->showTableAction(), &QAction::triggered, this, [this] { m_tabs->setCurrentWidget(m_timeline); });
     connect(a.panel, &QAction::toggled, m_panel, &QWidget::setVisible);
     connect(a.units, &QActionGroup::triggered, this,
             [this](const QAction *action) { m_display.setUnit(action == m_actions->gb ? ByteUnit::Decimal : ByteUnit::Binary); });
