@@ -5,6 +5,7 @@
 #include "core/autograd/operators.h"
 
 #include <cassert>
+#include <initializer_list>
 
 namespace headroom::autograd {
 
@@ -91,6 +92,23 @@ void groupedBackward(BackwardCall &call)
 }
 constexpr Operator groupedOperator{"GroupedMmBackward0", groupedBackward};
 
+/// t[indices...], of these sizes: a copy.
+Tensor indexed(const Tensor &t, std::initializer_list<const Tensor *> indices, const Dims &sizes)
+{
+    Tape &tape = *t->tape;
+    Node *node = tape.record(indexOperator, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    int slot = 0;
+    for (const Tensor *index : indices)
+        tape.save(node, slot++, *index);
+    if (tape.stopped())
+        return {};
+    Tensor out = tape.empty(sizes, t.dtype(), "aten.index.Tensor");
+    tape.attach(node, out);
+    return out;
+}
+
 } // namespace
 
 TopK topK(const Tensor &x, std::int64_t k)
@@ -115,38 +133,19 @@ Tensor indexRows(const Tensor &t, const Tensor &rows, int dim)
 {
     if (halted(t) || !rows)
         return {};
-    Tape &tape = *t->tape;
-    Node *node = tape.record(indexOperator, {&t});
-    if (node)
-        node->sizes = t.sizes();
-    tape.save(node, 0, rows);
-    if (tape.stopped())
-        return {};
     Dims sizes = t.sizes();
     sizes[dim] = rows.size(0);
-    Tensor out = tape.empty(sizes, t.dtype(), "aten.index.Tensor");
-    tape.attach(node, out);
-    return out;
+    return indexed(t, {&rows}, sizes);
 }
 
 Tensor indexPairs(const Tensor &t, const Tensor &rows, const Tensor &columns)
 {
     if (halted(t) || !rows || !columns)
         return {};
-    Tape &tape = *t->tape;
-    Node *node = tape.record(indexOperator, {&t});
-    if (node)
-        node->sizes = t.sizes();
-    tape.save(node, 0, rows);
-    tape.save(node, 1, columns);
-    if (tape.stopped())
-        return {};
     Dims sizes{rows.size(0)};
     for (int i = 2; i < t.rank(); ++i)
         sizes.append(t.size(i));
-    Tensor out = tape.empty(sizes, t.dtype(), "aten.index.Tensor");
-    tape.attach(node, out);
-    return out;
+    return indexed(t, {&rows, &columns}, sizes);
 }
 
 void addRows(Tensor &t, const Tensor &rows, const Tensor &source)
