@@ -9,7 +9,6 @@
 #include "core/network/gptq.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
-#include "core/training/step_repeat.h"
 #include "core/units/checked.h"
 #include "core/units/strict_json.h"
 #include "core/units/text.h"
@@ -72,15 +71,16 @@ struct Executor {
     SharedRun run() const
     {
         training::TrainingRun run = training::run(plan, model, wantedSteps - 1, workspace, cancel);
-        if (!training::replacements(run.trace))
+        run.lastStepReplaces = training::replacements(run.trace);
+        if (!run.lastStepReplaces)
             run = training::run(plan, model, wantedSteps, workspace, cancel);
         return std::make_shared<const training::TrainingRun>(std::move(run));
     }
 
     ReplayedRun replayed(SharedRun run, const AllocatorOptions &options) const
     {
-        const auto replaced = run->steps < wantedSteps ? training::replacements(run->trace) : std::nullopt;
-        Replay replayed = replay(run->trace, options, workspace, cancel, replaced ? &*replaced : nullptr);
+        const auto &again = run->lastStepReplaces;
+        Replay replayed = replay(run->trace, options, workspace, cancel, again ? &*again : nullptr);
         return {std::move(run), std::move(replayed)};
     }
 
@@ -115,7 +115,7 @@ OnGpu withinGpu(const Executor &executor, const Gpu &gpu, const std::shared_ptr<
         ReplayedRun limited = executor.replayed(record->run(), options);
         if (!limited.replay.outOfMemory)
             return {executor.record(std::move(limited)), {}};
-        outOfMemory = phaseOf(limited.run->trace, *limited.replay.outOfMemory);
+        outOfMemory = static_cast<Phase>(record->phaseOf(*limited.replay.outOfMemory));
     }
     return {otherWorkspace ? executor.record(executor.replayed(record->run(), allocatorOptions(executor.plan))) : record, outOfMemory};
 }
@@ -256,18 +256,6 @@ void addNotes(Estimate &estimate, const Gpu *first)
              "differ.");
 }
 
-} // namespace
-
-std::shared_ptr<const StepRecord> recordOfSteps(const Estimate &estimate, int steps)
-{
-    const Executor executor{estimate.plan, estimate.model, estimate.record->workspaceBytes(), {}};
-    auto run = std::make_shared<const training::TrainingRun>(training::run(estimate.plan, estimate.model, steps, executor.workspace));
-    Replay replayed = replay(run->trace, allocatorOptions(estimate.plan), executor.workspace);
-    return executor.record({std::move(run), std::move(replayed)});
-}
-
-namespace {
-
 Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelConfig model, std::stop_token cancel)
 {
     auto out = std::make_shared<Estimate>();
@@ -324,6 +312,14 @@ Result<ModelConfig> readConfigFile(const std::filesystem::path &file)
 }
 
 } // namespace
+
+std::shared_ptr<const StepRecord> recordOfSteps(const Estimate &estimate, int steps)
+{
+    const Executor executor{estimate.plan, estimate.model, estimate.record->workspaceBytes(), {}};
+    auto run = std::make_shared<const training::TrainingRun>(training::run(estimate.plan, estimate.model, steps, executor.workspace));
+    Replay replayed = replay(run->trace, allocatorOptions(estimate.plan), executor.workspace);
+    return executor.record({std::move(run), std::move(replayed)});
+}
 
 std::string_view name(Component component)
 {

@@ -60,13 +60,6 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
     return out;
 }
 
-Phase phaseOf(const Trace &trace, std::uint32_t event)
-{
-    const auto next =
-        std::upper_bound(trace.marks.begin(), trace.marks.end(), event, [](std::uint32_t at, const Mark &mark) { return at < mark.event; });
-    return next == trace.marks.begin() ? Phase::Load : static_cast<Phase>(std::prev(next)->phase);
-}
-
 StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspaceBytes)
     : m_workspaceBytes(workspaceBytes)
     , m_run(std::move(replayed.run))

@@ -32,9 +32,6 @@ struct Replay {
 Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
               const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr);
 
-/// The part of the loop in which an event happens.
-Phase phaseOf(const autograd::Trace &trace, std::uint32_t event);
-
 /// A run, and what the allocator made of it.
 struct ReplayedRun {
     std::shared_ptr<const training::TrainingRun> run;

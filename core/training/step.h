@@ -6,6 +6,7 @@
 #include "core/model/model_config.h"
 #include "core/network/gemm_4bit.h"
 #include "core/plan/training_plan.h"
+#include "core/training/step_repeat.h"
 #include "core/units/cancelled.h"
 #include "core/units/result.h"
 #include "core/units/version.h"
@@ -24,6 +25,8 @@ struct TrainingRun {
     std::int64_t hostBytes = 0;      ///< optimizer state in managed memory
     std::int64_t layerHostBytes = 0; ///< of it in the second layer
     int steps = 0;
+    /// What the last step replaces, where the next one would be the same: it can be replayed once more for that (step_repeat.h).
+    std::optional<std::vector<Replacement>> lastStepReplaces;
     bool repeatedLayers = false; ///< layers between the first and last three are copies of the third
 };
 
