@@ -5,6 +5,7 @@
 // of the parser's header fails; the text that did it is printed, and the seed is fixed, so that it happens again.
 #include "core/allocator/replay.h"
 #include "core/estimate/estimate.h"
+#include "core/measure/probe_result.h"
 #include "core/plan/fields.h"
 #include "core/plan/plan_json.h"
 #include "core/units/text.h"
@@ -70,6 +71,18 @@ bool feedSetting(const std::string &text)
         require(plan == TrainingPlan(), "a plan is untouched where a field could not be set");
         return requireUseful(*issue);
     }
+    return true;
+}
+
+bool feedResult(const std::string &text)
+{
+    const Result<ProbeResult> result = readProbeResult(text);
+    if (!result)
+        return requireUseful(result.issue());
+    require(!result->steps.empty() || result->error, "a result has steps, or an error that says why not");
+    require(result->rank < result->ranks, "a rank is one of the ranks");
+    for (const ProbeStep &step : result->steps)
+        require(step.allocated.value >= 0 && step.reserved.value_or(Bytes{}).value >= 0, "no figure is negative");
     return true;
 }
 
@@ -191,6 +204,15 @@ std::map<std::string, Subject> subjects()
            R"("garbage_collection_threshold": null, "memory_fraction": null}, "events": [[1, 0, 513, 0], [1, 1, 3000000, 0], [-1, 0], [1, 2, 100, 1], [-1, 1]]})",
            R"({"config": {"capacity_bytes": 104857600, "max_split_size_mb": 40, "expandable_segments": true, "roundup_power2_divisions": "[256:1,512:2,>:8]", )"
            R"("garbage_collection_threshold": 0.8, "memory_fraction": 0.5}, "events": [[1, 5, 30000000, 0], [-1, 5], [1, 6, 60000000, 0]]})"}}},
+        {"result",
+         {feedResult,
+          {R"({"headroom_probe": 1, "plan": {"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}}, "how": "gpu", "versions": {"torch": "2.13.0", "peft": null}, )"
+           R"("gpu": {"name": "NVIDIA H200", "capacity": 150754820096, "compute_capability": "9.0", "used_by_others": 0}, "rank": 0, "ranks": 2, )"
+           R"("parameters": {"total": 100, "trainable": 10}, "steady": {"weights": 2048, "gradients": 0, "optimizer": 512, "allocated": 4096}, )"
+           R"("saved_activations": 1024, "steps": [{"seconds": 1.5, "tokens_per_second": 10, "allocated": 8192, "reserved": 16384, "device": null, )"
+           R"("phases": [{"name": "forward", "allocated": 8192, "active": 8192, "reserved": 16384}]}], "error": null})",
+           R"({"headroom_probe": 1, "plan": {"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}}, "how": "dry-run", "gpu": null, "steps": [], )"
+           R"("error": {"kind": "out-of-memory", "message": "CUDA out of memory", "step": 0, "phase": "backward"}})"}}},
         {"estimate", {feedEstimate, planSeeds(), 2'000, plausiblePlan}},
     };
 }

@@ -1,0 +1,356 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/measure/probe_result.h"
+
+#include "core/plan/plan_reader.h"
+#include "core/units/strict_json.h"
+#include "core/units/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace headroom {
+
+namespace {
+
+// Bounds on what a run can have: beyond them a figure is a mistake, and sums of such figures could overflow.
+constexpr double mostBytes = 1LL << 60;    // 1 EiB
+constexpr double mostElements = 1LL << 60; // parameters
+constexpr double mostSeconds = 1e9;        // 30 years
+constexpr double mostRate = 1e15;
+constexpr std::int64_t mostRanks = 1'000'000;
+constexpr std::size_t mostSteps = 10'000;
+constexpr std::size_t longestText = 1000;
+constexpr std::size_t longestMessage = 100'000; // an out-of-memory message of PyTorch with a memory summary is a few KiB
+
+struct Bad {
+    Issue issue;
+};
+
+[[noreturn]] void fail(int line, std::string_view where, std::string what, std::string hint)
+{
+    throw Bad{{{}, line, std::string(where), std::move(what), std::move(hint)}};
+}
+
+constexpr std::string_view mendByProbe = "is it as the probe wrote it? Run the probe again";
+
+/// One object of the file, whose keys are known. Keys may be missing where a reader says so; no other may be there.
+class Group
+{
+public:
+    Group(const JsonValue &value, std::string where, std::span<const std::string_view> keys)
+        : m_value(value)
+        , m_where(std::move(where))
+    {
+        const auto *object = value.object();
+        if (object == nullptr)
+            fail(value.line, m_where, fmt::format("must be an object, not {}", value.typeName()), "known here: " + orList(keys));
+        for (const JsonMember &member : *object)
+            if (std::find(keys.begin(), keys.end(), member.key) == keys.end()) {
+                const std::optional<std::string_view> meant = nearest(member.key, keys);
+                fail(member.line, joinPath(m_where, excerpt(member.key)), "unknown key",
+                     meant ? fmt::format("did you mean \"{}\"?", *meant) : "known here: " + orList(keys));
+            }
+    }
+    Group(const JsonValue &value, std::string where, std::initializer_list<std::string_view> keys)
+        : Group(value, std::move(where), std::span<const std::string_view>(keys.begin(), keys.size()))
+    {}
+
+    std::string path(std::string_view key) const { return joinPath(m_where, key); }
+
+    const JsonValue &required(std::string_view key) const
+    {
+        const JsonValue *value = m_value.find(key);
+        if (value == nullptr)
+            fail(m_value.line, path(key), "missing", std::string(mendByProbe));
+        return *value;
+    }
+
+    /// Null and missing alike.
+    const JsonValue *optional(std::string_view key) const
+    {
+        const JsonValue *value = m_value.find(key);
+        return value == nullptr || value->isNull() ? nullptr : value;
+    }
+
+    std::int64_t whole(const JsonValue &value, std::string_view key, double least, double most) const
+    {
+        const double number = inRange(value, key, least, most, "whole number");
+        const std::optional<std::int64_t> whole = value.wholeNumber();
+        if (!whole)
+            fail(value.line, path(key), fmt::format("{} is not a whole number", number), std::string(mendByProbe));
+        return *whole;
+    }
+
+    std::optional<double> real(std::string_view key, double most) const
+    {
+        const JsonValue *value = optional(key);
+        return value == nullptr ? std::nullopt : std::optional(inRange(*value, key, 0, most, "number"));
+    }
+
+    Bytes bytes(std::string_view key) const { return {whole(required(key), key, 0, mostBytes)}; }
+
+    std::optional<Bytes> optionalBytes(std::string_view key) const
+    {
+        const JsonValue *value = optional(key);
+        return value == nullptr ? std::nullopt : std::optional(Bytes{whole(*value, key, 0, mostBytes)});
+    }
+
+    std::string text(std::string_view key, std::size_t longest = longestText) const
+    {
+        const JsonValue &value = required(key);
+        if (value.string() == nullptr)
+            fail(value.line, path(key), fmt::format("must be a string, not {}", value.typeName()), "write it in quotes");
+        return checkedText(value, key, longest);
+    }
+
+    /// Empty where it is null or missing.
+    std::string optionalText(std::string_view key) const
+    {
+        const JsonValue *value = optional(key);
+        if (value == nullptr)
+            return {};
+        if (value->string() == nullptr)
+            fail(value->line, path(key), fmt::format("must be a string or null, not {}", value->typeName()), "write it in quotes");
+        return checkedText(*value, key, longestText);
+    }
+
+private:
+    double inRange(const JsonValue &value, std::string_view key, double least, double most, std::string_view what) const
+    {
+        const std::optional<double> number = value.number();
+        if (!number)
+            fail(value.line, path(key), fmt::format("must be a {}, not {}", what, value.typeName()), std::string(mendByProbe));
+        if (!(*number >= least))
+            fail(value.line, path(key), fmt::format("must be at least {}, not {}", least, *number), std::string(mendByProbe));
+        if (*number > most)
+            fail(value.line, path(key), fmt::format("{} is more than any run has", *number), std::string(mendByProbe));
+        return *number;
+    }
+
+    std::string checkedText(const JsonValue &value, std::string_view key, std::size_t longest) const
+    {
+        const std::string &text = *value.string();
+        if (text.size() > longest)
+            fail(value.line, path(key), fmt::format("is longer than {} bytes", longest), "shorten it");
+        return text;
+    }
+
+    const JsonValue &m_value;
+    std::string m_where;
+};
+
+std::optional<Phase> phaseNamed(std::string_view text)
+{
+    for (std::size_t i = 0; i < phaseCount; ++i)
+        if (text == name(static_cast<Phase>(i)))
+            return static_cast<Phase>(i);
+    return std::nullopt;
+}
+
+Phase readPhaseName(const Group &group, std::string_view key)
+{
+    const JsonValue &value = group.required(key);
+    const std::optional<Phase> phase = value.string() ? phaseNamed(*value.string()) : std::nullopt;
+    if (!phase)
+        fail(value.line, group.path(key), "is not the name of a phase", "Allowed: load, forward, loss, backward, optimizer or idle");
+    return *phase;
+}
+
+std::vector<ProbePhase> readPhases(const JsonValue &value, const std::string &where)
+{
+    const auto *array = value.array();
+    if (array == nullptr)
+        fail(value.line, where, fmt::format("must be a list, not {}", value.typeName()), std::string(mendByProbe));
+    std::vector<ProbePhase> phases;
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const Group group((*array)[i], fmt::format("{}[{}]", where, i), {"name", "allocated", "active", "reserved"});
+        ProbePhase phase;
+        phase.phase = readPhaseName(group, "name");
+        if (std::any_of(phases.begin(), phases.end(), [&](const ProbePhase &other) { return other.phase == phase.phase; }))
+            fail((*array)[i].line, group.path("name"), fmt::format("the phase {} is listed twice", name(phase.phase)),
+                 "keep one of the two");
+        phase.allocated = group.bytes("allocated");
+        phase.active = group.optionalBytes("active");
+        phase.reserved = group.optionalBytes("reserved");
+        phases.push_back(phase);
+    }
+    return phases;
+}
+
+std::vector<ProbeStep> readSteps(const JsonValue &value)
+{
+    const auto *array = value.array();
+    if (array == nullptr)
+        fail(value.line, "steps", fmt::format("must be a list, not {}", value.typeName()), std::string(mendByProbe));
+    if (array->size() > mostSteps)
+        fail(value.line, "steps", fmt::format("has more than {} steps", mostSteps), "run fewer: three are enough");
+    std::vector<ProbeStep> steps;
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const Group group((*array)[i], fmt::format("steps[{}]", i),
+                          {"seconds", "tokens_per_second", "allocated", "reserved", "device", "phases"});
+        ProbeStep step;
+        step.seconds = group.real("seconds", mostSeconds);
+        step.tokensPerSecond = group.real("tokens_per_second", mostRate);
+        step.allocated = group.bytes("allocated");
+        step.reserved = group.optionalBytes("reserved");
+        step.device = group.optionalBytes("device");
+        step.phases = readPhases(group.required("phases"), group.path("phases"));
+        steps.push_back(std::move(step));
+    }
+    return steps;
+}
+
+ProbeError readError(const JsonValue &value)
+{
+    const Group group(value, "error", {"kind", "message", "step", "phase"});
+    ProbeError error;
+    error.kind = group.text("kind");
+    error.message = group.text("message", longestMessage);
+    if (const JsonValue *step = group.optional("step"))
+        error.step = static_cast<int>(group.whole(*step, "step", 0, static_cast<double>(mostSteps)));
+    if (group.optional("phase") != nullptr)
+        error.phase = readPhaseName(group, "phase");
+    return error;
+}
+
+void checkFormat(const JsonValue &document)
+{
+    const JsonValue *format = document.find("headroom_probe");
+    if (format == nullptr) {
+        const bool isPlan = document.find("headroom_plan") != nullptr;
+        fail(document.line, "headroom_probe", "missing",
+             isPlan ? "this is a plan; a result is what the probe writes when it runs a plan"
+                    : "a probe's result begins with {\"headroom_probe\": 1, ...");
+    }
+    const std::optional<std::int64_t> number = format->wholeNumber();
+    if (!number || *number < 1)
+        fail(format->line, "headroom_probe", "must be the number of the format of results", fmt::format("write {}", probeFormat));
+    if (*number > probeFormat)
+        fail(format->line, "headroom_probe",
+             fmt::format("result format {} is newer than this program, which reads up to {}", *number, probeFormat), "update Headroom");
+}
+
+TrainingPlan readPlanThatRan(const JsonValue &value)
+{
+    TrainingPlan plan;
+    if (std::optional<Issue> issue = PlanReader(plan).readDocument(value)) {
+        issue->where = joinPath("plan", issue->where);
+        throw Bad{std::move(*issue)};
+    }
+    return plan;
+}
+
+ProbeKind readKind(const Group &group)
+{
+    const std::string how = group.text("how");
+    if (how == name(ProbeKind::Gpu))
+        return ProbeKind::Gpu;
+    if (how == name(ProbeKind::DryRun))
+        return ProbeKind::DryRun;
+    fail(group.required("how").line, "how", fmt::format("\"{}\" is no way to run a probe", excerpt(how)), "Allowed: gpu or dry-run");
+}
+
+ProbeGpu readGpu(const JsonValue &value)
+{
+    const Group group(value, "gpu", {"name", "capacity", "compute_capability", "used_by_others"});
+    return {group.text("name"), group.bytes("capacity"), group.optionalText("compute_capability"),
+            group.optionalBytes("used_by_others").value_or(Bytes{})};
+}
+
+ProbeResult readDocument(const JsonValue &document)
+{
+    if (document.object() == nullptr)
+        fail(document.line, {}, fmt::format("a probe's result is an object, not {}", document.typeName()),
+             "a probe's result begins with {\"headroom_probe\": 1, ...");
+    checkFormat(document);
+    const Group group(document, {},
+                      {"headroom_probe", "plan", "how", "versions", "gpu", "rank", "ranks", "parameters", "steady", "saved_activations",
+                       "steps", "error"});
+    ProbeResult result;
+    result.plan = readPlanThatRan(group.required("plan"));
+    result.how = readKind(group);
+    if (const JsonValue *value = group.optional("versions")) {
+        const Group versions(*value, "versions", {"torch", "transformers", "peft", "bitsandbytes", "deepspeed", "cuda", "driver"});
+        result.versions = {versions.optionalText("torch"),        versions.optionalText("transformers"), versions.optionalText("peft"),
+                           versions.optionalText("bitsandbytes"), versions.optionalText("deepspeed"),    versions.optionalText("cuda"),
+                           versions.optionalText("driver")};
+    }
+    if (const JsonValue *value = group.optional("gpu"))
+        result.gpu = readGpu(*value);
+    if (const JsonValue *value = group.optional("ranks"))
+        result.ranks = static_cast<int>(group.whole(*value, "ranks", 1, static_cast<double>(mostRanks)));
+    if (const JsonValue *value = group.optional("rank"))
+        result.rank = static_cast<int>(group.whole(*value, "rank", 0, result.ranks - 1));
+    if (const JsonValue *value = group.optional("parameters")) {
+        const Group parameters(*value, "parameters", {"total", "trainable"});
+        const auto count = [&](std::string_view key) -> std::optional<std::int64_t> {
+            const JsonValue *given = parameters.optional(key);
+            return given == nullptr ? std::nullopt : std::optional(parameters.whole(*given, key, 0, mostElements));
+        };
+        result.parametersTotal = count("total");
+        result.parametersTrainable = count("trainable");
+    }
+    if (const JsonValue *value = group.optional("steady")) {
+        const Group steady(*value, "steady", {"weights", "gradients", "optimizer", "allocated"});
+        result.steadyWeights = steady.optionalBytes("weights");
+        result.steadyGradients = steady.optionalBytes("gradients");
+        result.steadyOptimizer = steady.optionalBytes("optimizer");
+        result.steadyAllocated = steady.optionalBytes("allocated");
+    }
+    result.savedActivations = group.optionalBytes("saved_activations");
+    result.steps = readSteps(group.required("steps"));
+    if (const JsonValue *value = group.optional("error"))
+        result.error = readError(*value);
+    if (result.steps.empty() && !result.error)
+        fail(group.required("steps").line, "steps", "holds no step, and there is no error that says why", std::string(mendByProbe));
+    return result;
+}
+
+} // namespace
+
+std::string_view name(ProbeKind kind) { return kind == ProbeKind::Gpu ? "gpu" : "dry-run"; }
+
+Result<ProbeResult> readProbeResult(std::string_view text)
+{
+    const Result<JsonValue> document = parseJson(text);
+    if (!document)
+        return document.issue();
+    try {
+        return readDocument(*document);
+    } catch (Bad &bad) {
+        return std::move(bad.issue);
+    }
+}
+
+Result<ProbeResult> readProbeFile(const std::filesystem::path &file)
+{
+    const Result<std::string> text = readTextFile(file);
+    if (!text)
+        return text.issue();
+    Result<ProbeResult> result = readProbeResult(*text);
+    if (!result)
+        result.issue().file = file.string();
+    else
+        result->plan.folder = file.parent_path();
+    return result;
+}
+
+bool isProbeFileName(std::string_view name) { return name.ends_with(".headroom-probe.json"); }
+
+std::string probeTitle(const ProbeResult &result)
+{
+    std::string title = result.how == ProbeKind::DryRun ? "dry run" : result.gpu ? excerpt(result.gpu->name) : "GPU";
+    if (!result.versions.torch.empty())
+        title += fmt::format(", torch {}", excerpt(result.versions.torch));
+    if (result.ranks > 1)
+        title += fmt::format(", rank {} of {}", result.rank, result.ranks);
+    return title;
+}
+
+} // namespace headroom
