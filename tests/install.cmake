@@ -10,7 +10,7 @@ file(REMOVE_RECURSE ${stage})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${stage} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 
 set(programs headroom-cli)
-set(wanted share/headroom/examples/qwen3-8b-lora-24gb.headroom.json)
+set(wanted share/headroom/examples/qwen3-8b-lora-24gb.headroom.json share/headroom/headroom_probe.pyz)
 if(GUI)
   list(APPEND programs headroom)
   list(APPEND wanted share/applications/org.headroom.Headroom.desktop share/metainfo/org.headroom.Headroom.metainfo.xml

@@ -1,0 +1,228 @@
+# SPDX-FileCopyrightText: 2026 The Headroom developers
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs on a GPU, all but torch.cuda's own calls: real tensors on the host, whose storages the stand-in device counts."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import support
+from headroom_probe import environment, output, progress, scope
+from headroom_probe.plan import read_plan
+from headroom_probe.run import Options, run
+
+if not support.missing("torch"):
+    environment.apply_variables({"HF_HUB_OFFLINE": "1"})
+    import torch
+    from headroom_probe.gpu import cuda_device, engines, workload
+    from headroom_probe.training import one_device
+    from stand_in_device import StandInDevice
+
+
+def run_on(device, plan, target: pathlib.Path, **options) -> dict:
+    rank, ranks, local = scope.ranks_of_run(plan)
+    made = Options(target, rank=rank, ranks=ranks, local_rank=local, **options)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, device:
+        status = run(plan, made, lambda plan, options: workload.GpuRun(plan, options, device), progress.Progress(nowhere))
+    assert status == 0, target.read_text()
+    return json.loads(output.path_of_rank(target, rank).read_text())
+
+
+class OneDevice(support.TestCase):
+    def run_plan(self, capacity=None, options=None, **changes):
+        self.device = StandInDevice(capacity)
+        plan = read_plan(self.write("plan.json", support.tiny_plan(**changes)))
+        return run_on(self.device, plan, self.folder / "r.headroom-probe.json", **(options or {}))
+
+    def phases(self, result, step=2):
+        return {phase["name"]: phase["allocated"] for phase in result["steps"][step]["phases"]}
+
+    def test_full_fine_tuning(self):
+        result = self.run_plan()
+        elements = 256 * 64 + 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 160 + 2 * 64) + 64
+        self.assertEqual(result["parameters"], {"total": elements, "trainable": elements})
+        # Blocks of 512 bytes: norms of 64 elements take one each, inv_freq and its copy too.
+        steady = result["steady"]
+        self.assertEqual(steady["weights"], 2 * (elements - 5 * 64) + 5 * 512 + 2 * 512)
+        self.assertEqual((steady["gradients"], steady["allocated"]), (0, steady["weights"] + steady["optimizer"] + 2 * 512))
+        phases, first = self.phases(result), self.phases(result, 0)
+        self.assertEqual(list(phases), ["forward", "loss", "backward", "optimizer", "idle"])
+        self.assertEqual(phases["idle"], steady["allocated"])
+        self.assertLess(first["forward"], phases["forward"], "no optimizer state yet")
+        self.assertGreaterEqual(result["load"]["allocated"], steady["weights"])
+        self.assertGreater(result["saved_activations"], 0)
+        self.assertEqual(result["steps"][2]["allocated"], max(v for k, v in phases.items() if k != "idle"))
+        self.assertTrue(all(step["seconds"] > 0 and step["tokens_per_second"] > 0 for step in result["steps"]))
+        self.assertEqual([mark["phase"] for mark in result["marks"]], ["load"] + 3 * ["forward", "loss", "backward", "optimizer", "idle"])
+
+    def test_each_phase_is_synchronised_and_begins_with_fresh_peaks(self):
+        self.run_plan()
+        calls = self.device.calls
+        self.assertEqual(calls[:5], ["reset_peaks", "synchronize", "peaks", "reset_peaks", "synchronize"])
+        self.assertEqual(calls.count("reset_peaks"), 1 + 3 * 4)
+        self.assertEqual(calls[-1], "close")
+
+    def test_checkpointing_saves_less_and_accumulation_keeps_gradients(self):
+        plain, checkpointed = self.run_plan(), self.run_plan(checkpointing="full")
+        self.assertLess(checkpointed["saved_activations"], plain["saved_activations"] / 3)
+        self.assertLess(self.phases(checkpointed)["forward"], self.phases(plain)["forward"])
+        twice = self.run_plan(batch__gradient_accumulation=2)
+        self.assertEqual(self.phases(twice)["forward"] - self.phases(plain)["forward"], plain["steady"]["weights"] - 2 * 512)
+        self.assertEqual(self.run_plan(loop__zero_grad="zeros")["steady"]["gradients"], plain["steady"]["weights"] - 2 * 512)
+
+    def test_the_loop_s_fields(self):
+        plain = self.phases(self.run_plan())
+        held = self.phases(self.run_plan(loop__outputs_held=True))
+        self.assertGreaterEqual(held["backward"] - plain["backward"], 2 * 32 * 256 * 2, "the logits")
+        self.assertLess(self.phases(self.run_plan(optimizer__in_backward=True))["optimizer"], plain["optimizer"])
+        self.assertEqual(self.run_plan(loss="chunked", loop__clip_grad_norm=True)["error"], None)
+
+    def test_adapters_and_quantised_weights(self):
+        lora = self.run_plan(method__kind="lora", method__rank=4, precision__autocast="bfloat16")
+        self.assertEqual(lora["parameters"]["trainable"], 2 * 4 * (2 * 128 + 2 * 96 + 3 * 224))
+        self.assertLess(lora["steady"]["optimizer"], 20 * lora["parameters"]["trainable"])
+        whole = self.run_plan(method__kind="lora", method__rank=4, method__dora=True)
+        for storage in ("nf4", "nf4-double", "int8"):
+            with self.subTest(storage):
+                quantised = self.run_plan(method__kind="qlora", method__rank=4, method__quantization=storage, method__kbit_preparation=False)
+                self.assertEqual(quantised["parameters"], lora["parameters"], "quantised weights count by their elements")
+                self.assertLess(quantised["steady"]["weights"], whole["steady"]["weights"])
+
+    def test_every_optimizer(self):
+        for kind in ("adam", "sgd", "sgd-momentum", "adafactor", "muon", "adamw-8bit", "lion"):
+            with self.subTest(kind):
+                result = self.run_plan(optimizer__kind=kind, optimizer__implementation="foreach")
+                self.assertEqual(result["error"], None)
+                self.assertEqual(result["steady"]["optimizer"] == 0, kind == "sgd")
+
+    def test_out_of_memory_keeps_what_was_seen(self):
+        whole = self.run_plan()
+        enough_for_the_first = whole["steps"][0]["allocated"]
+        result = self.run_plan(capacity=enough_for_the_first)
+        error = result["error"]
+        self.assertEqual((error["kind"], error["step"]), ("out-of-memory", 1))
+        self.assertIn("CUDA out of memory", error["message"])
+        self.assertEqual(error["phase"], result["steps"][1]["phases"][-1]["name"])
+        self.assertEqual(error["alive"]["optimizer"], whole["steady"]["optimizer"])
+        self.assertEqual((len(result["steps"]), result["steady"]), (2, whole["steady"]))
+        result = self.run_plan(capacity=100_000)
+        self.assertEqual((result["error"]["phase"], result["error"]["step"], result["steps"], result["steady"]), ("load", None, [], None))
+        self.assertLessEqual(result["load"]["allocated"], 100_000)
+
+    def test_the_last_step_s_history(self):
+        snapshot = self.folder / "s.pickle"
+        self.run_plan(options={"snapshot": snapshot, "history": True})
+        self.assertEqual(snapshot.read_bytes(), b"snapshot")
+        self.assertEqual(self.device.calls.count("record_history True"), 1)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["plan.json", "r.headroom-probe.json", "s.pickle"])
+
+    def test_a_fault_of_the_model_s_code_is_no_lack_of_memory(self):
+        device = StandInDevice()
+        plan = read_plan(self.write("plan.json", support.tiny_plan()))
+        target = self.folder / "r.json"
+
+        def make(plan, options):
+            made = workload.GpuRun(plan, options, device)
+            made.step = lambda *_, **__: (_ for _ in ()).throw(RuntimeError("CUDA error: an illegal memory access was encountered"))
+            return made
+
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            self.assertEqual(run(plan, Options(target), make, progress.Progress(nowhere)), 1)
+        self.assertEqual(json.loads(target.read_text())["error"]["kind"], "failed")
+
+
+class Insides(support.TestCase):
+    def test_the_fused_loss_s_gradient_is_no_activation(self):
+        device = StandInDevice()
+        plan = read_plan(self.write("plan.json", support.tiny_plan()))
+        run_ = workload.GpuRun(plan, Options(self.folder / "r"), device)
+        run_.load()
+        plan._values["loss"] = "fused-linear"
+        head = run_._loop.module.get_output_embeddings().weight
+        self.assertEqual(run_._gradient_made_in_forward(), head.numel() * 2)
+        head.grad = torch.zeros_like(head)
+        self.assertEqual(run_._gradient_made_in_forward(), 0, "added to the gradient that is there")
+
+    def test_weights_are_ordinary_numbers(self):
+        plan = read_plan(self.write("plan.json", support.tiny_plan()))
+        import contextlib
+
+        with contextlib.ExitStack() as stack:
+            loop = one_device.make_loop(plan, "cpu", stack)
+        for name, parameter in loop.module.named_parameters():
+            self.assertTrue(torch.isfinite(parameter).all(), name)
+        self.assertLess(loop.model(input_ids=loop.input_ids, labels=loop.labels).loss.item(), 20)
+
+    def test_deepspeed_s_configuration(self):
+        plan = read_plan(self.write("plan.json", support.tiny_plan(
+            parallel__engine="deepspeed", parallel__data=8, parallel__zero_stage=3, parallel__bucket_sizes="auto", parallel__overlap_communication=True,
+            parallel__offload="optimizer", precision__recipe="fp16-master", loop__clip_grad_norm=True, batch__gradient_accumulation=4)))
+        made = engines.deepspeed_config(plan, 64)
+        self.assertEqual((made["fp16"], made["gradient_clipping"], made["gradient_accumulation_steps"]), ({"enabled": True}, 1.0, 4))
+        zero = made["zero_optimization"]
+        self.assertEqual((zero["stage"], zero["reduce_bucket_size"], zero["stage3_param_persistence_threshold"], zero["overlap_comm"]), (3, 4096, 640, True))
+        self.assertEqual(zero["offload_optimizer"], {"device": "cpu", "pin_memory": True})
+
+    def test_without_a_gpu_the_reason_is_said(self):
+        if torch.cuda.is_available():
+            self.skipTest("this machine has a GPU")
+        with self.assertRaises(Exception) as caught:
+            cuda_device.CudaDevice(0, nvml_open=lambda: None)
+        self.assertEqual(caught.exception.status, 3)
+        self.assertIn("--dry-run", str(caught.exception))
+
+
+class Ranks(support.TestCase):
+    """Two ranks on the host, which talk over gloo, as torchrun starts them."""
+
+    def run_ranks(self, **changes):
+        plan = self.write("plan.json", support.tiny_plan(parallel__data=2, **changes))
+        target = self.folder / "r.headroom-probe.json"
+        program = ("import sys, pathlib; sys.path.insert(0, sys.argv[1]); import test_gpu_run as t; "
+                   "t.run_on(t.StandInDevice(), t.read_plan(pathlib.Path(sys.argv[2])), pathlib.Path(sys.argv[3]))")
+        started = [subprocess.Popen([sys.executable, "-c", program, str(pathlib.Path(__file__).parent), str(plan), str(target)], stderr=subprocess.PIPE, text=True,
+                                    env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
+                                         "MASTER_PORT": str(self.port()), "OMP_NUM_THREADS": "1"}) for rank in range(2)]
+        try:
+            for one in started:
+                _, err = one.communicate(timeout=120)
+                self.assertEqual(one.returncode, 0, err[-3000:])
+        finally:
+            for one in started:
+                one.kill()
+        return [json.loads(output.path_of_rank(target, rank).read_text()) for rank in range(2)]
+
+    def port(self) -> int:
+        if not hasattr(self, "_port"):
+            import socket
+
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self._port = free.getsockname()[1]
+        return self._port
+
+    def test_ddp_keeps_everything_on_each_rank(self):
+        results = self.run_ranks(parallel__engine="ddp", parallel__no_sync=True, batch__gradient_accumulation=2)
+        self.assertEqual([(r["rank"], r["ranks"]) for r in results], [(0, 2), (1, 2)])
+        for result in results:
+            steady = result["steady"]
+            # The buckets hold a copy of all gradients between steps.
+            self.assertGreaterEqual(steady["allocated"], 2 * steady["weights"] + steady["optimizer"] - 4 * 512)
+
+    def test_fsdp_shards(self):
+        for engine, more in (("fsdp1", {}), ("fsdp2", {}), ("fsdp2", {"parallel__wrap": "accelerate"})):
+            with self.subTest(engine, **more):
+                results = self.run_ranks(parallel__engine=engine, precision__recipe="bf16-autocast", loop__clip_grad_norm=True, **more)
+                for result in results:
+                    whole = 4 * result["parameters"]["total"]
+                    self.assertAlmostEqual(result["steady"]["weights"], whole / 2, delta=0.05 * whole)
+                    self.assertAlmostEqual(result["steady"]["optimizer"], whole, delta=0.1 * whole)
+                    self.assertIsNone(result["saved_activations"])
+
+
+if __name__ == "__main__":
+    if support.missing("torch"):  # the classes above are made all the same
+        OneDevice = Insides = Ranks = unittest.TestCase
+    support.main("torch", "transformers", "peft", "bitsandbytes")
