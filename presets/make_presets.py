@@ -36,12 +36,12 @@ import pathlib
 import sys
 
 EXECUTED = ("llama", "mistral", "qwen2", "qwen3", "granite", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "phi3", "glm",
-            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe")
+            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss")
 
 # Which of a family's biases on query, key and value are fixed; for the others config.json says attention_bias.
 FIXED_BIAS = {"qwen2": True, "mistral": False, "phi3": False, "gpt2": True, "gpt_bigcode": True, "phi": True, "mixtral": False,
               "qwen2_moe": True}
-BIAS_BY_DEFAULT = ("glm", "glm4", "gpt_neox")
+BIAS_BY_DEFAULT = ("glm", "glm4", "gpt_neox", "gpt_oss")
 NO_OUTPUT_BIAS = ("qwen2", "mistral", "phi3", "glm", "glm4", "mixtral", "qwen2_moe")
 MLP_BIAS = ("gpt2", "gpt_bigcode", "gpt_neox", "phi")  # always
 QUERY_KEY_NORM = {"qwen3": "per_head_rmsnorm", "qwen3_moe": "per_head_rmsnorm", "gemma3_text": "per_head_rmsnorm",
@@ -90,8 +90,9 @@ def config_of(model):
     assert model["lm_head_bias"] == (kind == "phi") and model["gated_mlp"] != plain, model["hf_id"]
     assert model["norm_type"].startswith("layernorm" if plain else "rmsnorm"), model["hf_id"]
     assert model["qk_norm"] == QUERY_KEY_NORM.get(kind), model["hf_id"]
-    config["hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act"] = model["activation"]
-    if kind in ("mistral", "phi3", "gemma2", "gemma3_text"):
+    if kind != "gpt_oss":  # whose clamped SwiGLU is no choice
+        config["hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act"] = model["activation"]
+    if kind in ("mistral", "phi3", "gemma2", "gemma3_text", "gpt_oss"):
         config["sliding_window"] = model["sliding_window"]
     else:
         assert model["sliding_window"] is None, model["hf_id"]
@@ -107,9 +108,9 @@ def config_of(model):
 
 
 def experts_of(kind, moe):
-    assert moe["first_k_dense"] == 0 and moe["router_bias_params"] == 0, kind
-    fields = {"num_local_experts" if kind == "mixtral" else "num_experts": moe["num_experts"], "num_experts_per_tok": moe["experts_per_tok"]}
-    if kind in ("mixtral", "olmoe"):
+    assert moe["first_k_dense"] == 0 and moe["router_bias_params"] == (kind == "gpt_oss"), kind
+    fields = {"num_local_experts" if kind in ("mixtral", "gpt_oss") else "num_experts": moe["num_experts"], "num_experts_per_tok": moe["experts_per_tok"]}
+    if kind in ("mixtral", "olmoe", "gpt_oss"):
         return fields | {"intermediate_size": moe["moe_intermediate_size"]}
     fields |= {"moe_intermediate_size": moe["moe_intermediate_size"], "decoder_sparse_step": moe["decoder_sparse_step"]}
     if kind == "qwen2_moe":

@@ -53,6 +53,9 @@ Tensor clone(const Tensor &a, const Dims &strides);
 Tensor dropout(const Tensor &a, double p);     ///< native_dropout; a itself for p == 0
 Tensor unary(const Tensor &a, const char *op); ///< an elementwise result for which no gradient is recorded (cos, sin ...)
 
+Tensor clamp(const Tensor &a, bool fromBelowToo); ///< a.clamp(max=7.0); fromBelowToo: a.clamp(min=-7.0, max=7.0)
+void addInPlace(Tensor &a, const Tensor &b);      ///< a.add_(b)
+
 // -- joined, repeated
 Tensor catLast(const Tensor &a, const Tensor &b);
 Tensor stackLast(const Tensor &a, const Tensor &b);           ///< torch.stack((a, b), dim=-1)
@@ -60,6 +63,7 @@ Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n); ///< a.repeat_inte
 
 // -- reductions
 Tensor meanLast(const Tensor &a);            ///< mean over the last dimension, kept as 1
+Tensor maxLast(const Tensor &a);             ///< a.max(dim=-1, keepdim=True).values
 Tensor sumTo(Tensor &&a, const Dims &sizes); ///< reduces broadcast dimensions of a gradient
 
 // -- matrix products

@@ -238,6 +238,15 @@ Tensor subNumber(const Tensor &a)
     return simple(op, a, "aten.sub.Tensor");
 }
 
+void addInPlace(Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return a.reset();
+    Tape &tape = *a->tape;
+    if (Node *node = tape.record(addOperator, {&a, &b}))
+        tape.rebase(node, a);
+}
+
 Tensor div(const Tensor &a, const Tensor &b)
 {
     if (halted(a) || !b)

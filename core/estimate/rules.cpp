@@ -37,7 +37,7 @@ const char *groupOf(std::string_view module)
         return "attention";
     if (has(module, ".experts") || module == "block_sparse_moe")
         return "experts";
-    if (module == "mlp.gate" || module == "block_sparse_moe.gate")
+    if (module == "mlp.gate" || module == "mlp.router" || module == "block_sparse_moe.gate")
         return "router";
     if (has(module, "mlp"))
         return "MLP";

@@ -14,6 +14,7 @@ namespace {
 constexpr const char *moe = "huggingface/transformers 5.24, integrations/moe.py: grouped_mm_experts_forward";
 constexpr const char *mixtral = "huggingface/transformers 5.24, models/mixtral/modeling_mixtral.py";
 constexpr const char *gemma2 = "huggingface/transformers 5.24, models/gemma2/modeling_gemma2.py";
+constexpr const char *gptOss = "huggingface/transformers 5.24, models/gpt_oss/modeling_gpt_oss.py: eager_attention_forward";
 constexpr const char *gpt2 = "huggingface/transformers 5.24, models/gpt2/modeling_gpt2.py";
 
 std::optional<TensorRule> expertsRule(std::string_view op, const StorageRecord &s)
@@ -78,6 +79,27 @@ std::optional<TensorRule> expertListRule(std::string_view op, std::string_view m
     return {};
 }
 
+/// What attention with a sink for each head makes besides; the only attention that writes these operators out.
+std::optional<TensorRule> sinkRule(std::string_view op, const StorageRecord &s)
+{
+    const char *g = "attention";
+    if (op == "aten.max.dim")
+        return TensorRule{g, "largest score of each row",
+                          "Subtracted before the softmax; where it stood, an int64 for every head and token, is kept for backward.",
+                          gptOss};
+    const Dims shape(s.shape);
+    if (shape.rank() != 4 || shape[3] != shape[2] + 1)
+        return std::nullopt;
+    if (op == "aten.cat.default" || op == "aten.sub.Tensor")
+        return TensorRule{g, "scores and sinks", "The scores with one more column, the head's sink; less the largest of each row.", gptOss};
+    if (op == "aten.slice_backward.default" || op == "aten.new_zeros.default" || op == "aten.neg.default")
+        return TensorRule{g, "gradients of scores and sinks",
+                          "The sink's column is dropped after the softmax, so its gradient is one of zeros; the largest score's is "
+                          "scattered into zeros as well.",
+                          derivatives};
+    return std::nullopt;
+}
+
 } // namespace
 
 std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
@@ -89,6 +111,12 @@ std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
     if (module == "mlp.experts" || module == "mlp.experts.act_fn" || module == "block_sparse_moe.experts" ||
         module == "block_sparse_moe.experts.act_fn")
         return expertsRule(op, s);
+    if (module == "self_attn")
+        if (const auto rule = sinkRule(op, s))
+            return rule;
+    if (module == "mlp.router")
+        return TensorRule{"router", "scores of the experts", "The router scores every expert for each token and keeps the largest.",
+                          gptOss};
     if (module == "mlp.gate" || module == "block_sparse_moe.gate")
         return TensorRule{"router", "scores of the experts", "The router scores every expert for each token in fp32 and keeps the largest.",
                           mixtral};
@@ -136,8 +164,8 @@ std::optional<TensorRule> familyWeightRule(const StorageRecord &s, const char *g
     if (module == "mlp.experts")
         return TensorRule{"experts", "all experts' matrices",
                           "Every expert's weights are held in two tensors, whether a token goes to it or not.", mixtral};
-    if (module == "mlp.gate")
-        return TensorRule{"router", "matrix", "A row for each expert.", mixtral};
+    if (module == "mlp.gate" || module == "mlp.router")
+        return TensorRule{"router", s.shape.rank() == 1 ? "vector" : "matrix", "A row for each expert.", mixtral};
     if (has(module, "wpe"))
         return TensorRule{group, "learned positions", "A row for each position up to the longest sequence.", gpt2};
     return std::nullopt;

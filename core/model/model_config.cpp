@@ -39,8 +39,8 @@ constexpr std::array<std::string_view, 6> ropeTypes{"default", "linear", "dynami
 constexpr std::array<std::string_view, 7> activations{"silu", "swish", "gelu", "gelu_pytorch_tanh", "gelu_new", "gelu_fast", "relu"};
 
 /// rope_parameters (transformers 5) or rope_scaling (before); null where neither is given. Families whose kinds of layer
-/// rotate differently hold an object for each: that of full attention counts.
-const JsonValue *findRope(ConfigReader &reader, std::string_view &key)
+/// rotate differently hold an object for each.
+const JsonValue *findRope(ConfigReader &reader, std::string_view &key, std::string_view attention = "full_attention")
 {
     for (const std::string_view candidate : {std::string_view("rope_parameters"), std::string_view("rope_scaling")}) {
         const JsonValue *rope = reader.find(candidate);
@@ -52,17 +52,20 @@ const JsonValue *findRope(ConfigReader &reader, std::string_view &key)
             return nullptr;
         }
         key = candidate;
-        const JsonValue *full = rope->find("full_attention");
-        return full != nullptr && full->object() != nullptr ? full : rope;
+        const JsonValue *own = rope->find(attention);
+        return own != nullptr && own->object() != nullptr ? own : rope;
     }
     return nullptr;
 }
 
 /// {"rope_type" or "type": ...}.
-std::string readRopeType(ConfigReader &reader, const ModelConfig &config)
+std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool sliding)
 {
     std::string_view key;
-    const JsonValue *rope = findRope(reader, key);
+    const JsonValue *rope = findRope(reader, key, sliding ? "sliding_attention" : "full_attention");
+    // Where the object is not one for each kind of attention it tells how full attention rotates.
+    if (sliding && (rope == nullptr || rope == reader.find(key)))
+        return "default";
     if (rope == nullptr)
         return config.modelType == "gpt_oss" ? "yarn" : "default";
     const JsonValue *type = rope->find("rope_type");
@@ -301,7 +304,12 @@ void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, co
     if (reader.fraction("router_jitter_noise", 0.0) > 0.0)
         reader.fail(reader.lineOf("router_jitter_noise", 0), "router_jitter_noise",
                     "noise on the router's input is not executed by this version's engine yet", "set it to 0");
-    if (const JsonValue *value = reader.find("quantization_config"))
+    // gpt-oss is published in mxfp4 and trained in 16 bits: transformers unpacks it while loading (Mxfp4Config(dequantize=True)).
+    const JsonValue *stored = reader.find("quantization_config");
+    const JsonValue *storedAs = stored == nullptr ? nullptr : stored->find("quant_method");
+    const bool unpacked =
+        config.modelType == "gpt_oss" && storedAs != nullptr && storedAs->string() != nullptr && *storedAs->string() == "mxfp4";
+    if (const JsonValue *value = unpacked ? nullptr : stored)
         reader.fail(value->line, "quantization_config",
                     "a checkpoint that is stored quantised is not executed by this version's engine yet",
                     "take the config.json of the model's 16-bit checkpoint");
@@ -391,7 +399,8 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.queryKeyNorm = config.modelType == "qwen3" || config.modelType == "qwen3_moe" || config.modelType == "olmoe" ||
                           config.modelType == "gemma3_text" || config.modelType == "olmo2" || config.modelType == "olmo3";
 
-    config.ropeType = readRopeType(reader, config);
+    config.ropeType = readRopeType(reader, config, false);
+    config.slidingRopeType = readRopeType(reader, config, true);
     config.rotaryDim = readRotaryDim(reader, config, family);
     if (config.modelType == "smollm3")
         config.rotaryLayers = readRotaryLayers(reader, static_cast<std::size_t>(config.layers));

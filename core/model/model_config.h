@@ -37,6 +37,7 @@ struct ModelConfig {
     bool headBias = false;                         ///< bias on lm_head (phi)
     bool parallelResidual = true;                  ///< use_parallel_residual: attention and MLP side by side (gpt_neox)
     std::string ropeType = "default";              ///< "rope_type": default | linear | dynamic | yarn | longrope | llama3
+    std::string slidingRopeType = "default";       ///< of sliding attention, where each kind of layer rotates in its own way
     std::int64_t rotaryDim = 0;                    ///< dimensions of a head that are rotated: D, or part of it (partial_rotary_factor)
     std::vector<bool> rotaryLayers;                ///< per layer: rotates (smollm3: no_rope_layers); empty: all do
     std::string hiddenActivation = "silu";         ///< hidden_act, hidden_activation

@@ -195,6 +195,19 @@ constexpr std::array families{
                 .experts = 64,
                 .expertsPerToken = 8,
                 .intermediateSize = 2048},
+    ModelFamily{.modelType = "gpt_oss",
+                .keyValueHeads = 8,
+                .headDim = 64,
+                .maxPositions = 131072,
+                .biasKey = attentionBias,
+                .bias = true,
+                .biasOnOutput = true,
+                .window = WindowRule::Pattern,
+                .windowTokens = 128,
+                .windowPattern = 2,
+                .experts = 128,
+                .expertsPerToken = 4,
+                .intermediateSize = 2880},
 };
 
 } // namespace
@@ -220,25 +233,15 @@ std::optional<Issue> unsupportedReason(std::string_view modelType)
     constexpr std::string_view linear = "linear attention is not executed by this version's engine yet";
     constexpr std::string_view towers = "models of several towers are not executed by this version's engine yet";
     constexpr std::array reasons{
-        Reason{"phimoe", experts},
-        Reason{"gpt_oss", "attention sinks are not executed by this version's engine yet"},
-        Reason{"glm4_moe", experts},
-        Reason{"deepseek_v2", latent},
-        Reason{"deepseek_v3", latent},
-        Reason{"deepseek_v32", latent},
-        Reason{"deepseek_v4", latent},
-        Reason{"kimi_k2", latent},
-        Reason{"glm4_moe_lite", latent},
-        Reason{"glm_moe_dsa", latent},
-        Reason{"qwen3_next", linear},
-        Reason{"qwen3_5", linear},
-        Reason{"qwen3_5_text", linear},
-        Reason{"qwen3_5_moe", linear},
-        Reason{"qwen3_5_moe_text", linear},
-        Reason{"gemma3", towers},
-        Reason{"gemma4", towers},
-        Reason{"llama4", towers},
-        Reason{"bert", "an encoder has no causal language-model loss; only decoders are executed"},
+        Reason{"phimoe", experts},      Reason{"glm4_moe", experts},
+        Reason{"deepseek_v2", latent},  Reason{"deepseek_v3", latent},
+        Reason{"deepseek_v32", latent}, Reason{"deepseek_v4", latent},
+        Reason{"kimi_k2", latent},      Reason{"glm4_moe_lite", latent},
+        Reason{"glm_moe_dsa", latent},  Reason{"qwen3_next", linear},
+        Reason{"qwen3_5", linear},      Reason{"qwen3_5_text", linear},
+        Reason{"qwen3_5_moe", linear},  Reason{"qwen3_5_moe_text", linear},
+        Reason{"gemma3", towers},       Reason{"gemma4", towers},
+        Reason{"llama4", towers},       Reason{"bert", "an encoder has no causal language-model loss; only decoders are executed"},
     };
     std::string executed;
     for (const ModelFamily &family : families)

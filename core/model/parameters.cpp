@@ -68,6 +68,8 @@ private:
             matrix("self_attn.qkv_proj.weight", Group::Attention, checkedAdd(m_queries, checkedMultiply(2, m_keys)), m_hidden);
             return;
         }
+        if (is("gpt_oss"))
+            vector("self_attn.sinks", Group::Attention, m_config.heads);
         const bool bias = m_config.queryKeyValueBias;
         linear("self_attn.q_proj.weight", "self_attn.q_proj.bias", Group::Attention, m_queries, m_hidden, bias);
         linear("self_attn.k_proj.weight", "self_attn.k_proj.bias", Group::Attention, m_keys, m_hidden, bias);
@@ -103,6 +105,8 @@ private:
 
     void experts()
     {
+        if (is("gpt_oss"))
+            return gptOssExperts();
         const auto router = [&] { matrix("mlp.gate.weight", Group::Mlp, m_config.experts, m_hidden); };
         const std::int64_t width = m_config.expertIntermediateSize, shared = m_config.sharedExpertIntermediateSize;
         if (!is("qwen3_moe"))
@@ -117,6 +121,16 @@ private:
         matrix("mlp.shared_expert.up_proj.weight", Group::Mlp, shared, m_hidden);
         matrix("mlp.shared_expert.down_proj.weight", Group::Mlp, m_hidden, shared);
         matrix("mlp.shared_expert_gate.weight", Group::Mlp, 1, m_hidden);
+    }
+
+    void gptOssExperts()
+    {
+        const std::int64_t count = m_config.experts, width = m_config.expertIntermediateSize, both = checkedMultiply(2, width);
+        linear("mlp.router.weight", "mlp.router.bias", Group::Mlp, count, m_hidden, true);
+        m_visit("mlp.experts.gate_up_proj", Group::Mlp, Shape{count, m_hidden, both});
+        matrix("mlp.experts.gate_up_proj_bias", Group::Mlp, count, both);
+        m_visit("mlp.experts.down_proj", Group::Mlp, Shape{count, width, m_hidden});
+        matrix("mlp.experts.down_proj_bias", Group::Mlp, count, m_hidden);
     }
 
     void layerNorm(std::string_view weight, std::string_view bias)

@@ -86,7 +86,8 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
     }
 
     // There PEFT adapts routers and experts too, as parameters, which it does not for qwen2_moe. Before version 5 they are Linears.
-    if (method.targets.allLinear && config.experts > 0 && transformers >= Version{5, 0} && config.modelType != "qwen2_moe")
+    if (method.targets.allLinear && config.experts > 0 && transformers >= Version{5, 0} && config.modelType != "qwen2_moe" &&
+        config.modelType != "gpt_oss")
         return issue("method.targets", "LoRA on routed experts is not executed yet",
                      R"(name the projections of attention instead: ["q_proj", "k_proj", "v_proj", "o_proj"])");
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names) {

@@ -91,6 +91,20 @@ void rotateFirstPairs(Tensor &query, Tensor &key, const Tensor &halfCos, const T
     rotateFirstLate(query, key, cos, sin, rotatePairs);
 }
 
+/// _apply_rotary_emb of gpt-oss
+Tensor rotateSplit(const Tensor &x, const Tensor &cos, const Tensor &sin)
+{
+    const std::vector<Tensor> halves = chunkLast(x, 2);
+    const auto turned = [&](const Tensor &a, const Tensor &b, bool subtracts) {
+        const Tensor straight = mul(a, cos);
+        const Tensor crossed = mul(b, sin);
+        return subtracts ? sub(straight, crossed) : add(straight, crossed);
+    };
+    const Tensor first = turned(halves[0], halves[1], true);
+    const Tensor second = turned(halves[1], halves[0], false);
+    return catLast(first, second);
+}
+
 } // namespace
 
 void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
@@ -106,8 +120,9 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
         return rotateFirstLate(query, key, headsCos, headsSin, rotateHalf);
     if (rotation == Rotation::FirstDimPairs)
         return rotateFirstPairs(query, key, headsCos, headsSin);
-    Tensor rotatedQuery = rotate(query, headsCos, headsSin, rotateHalf);
-    Tensor rotatedKey = rotate(key, headsCos, headsSin, rotateHalf);
+    const bool split = rotation == Rotation::SplitHalves;
+    Tensor rotatedQuery = split ? rotateSplit(query, headsCos, headsSin) : rotate(query, headsCos, headsSin, rotateHalf);
+    Tensor rotatedKey = split ? rotateSplit(key, headsCos, headsSin) : rotate(key, headsCos, headsSin, rotateHalf);
     if (rotation == Rotation::HalvesInFp32) { // the tuple of both results is made before either name is bound anew
         Tensor castQuery = halted(rotatedQuery) ? Tensor() : to(rotatedQuery, query.dtype());
         Tensor castKey = halted(rotatedKey) ? Tensor() : to(rotatedKey, key.dtype());

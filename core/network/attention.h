@@ -34,6 +34,7 @@ enum class Rotation : std::uint8_t {
     FirstDimHalves, ///< the head's first dimensions alone, joined with the rest (Phi-3)
     FirstDimPairs,  ///< the same, turning even with odd dimensions (GLM)
     FirstDimLate,   ///< as FirstDimHalves, but query and key are both rotated before either is joined (GPT-NeoX)
+    SplitHalves,    ///< both halves of the head one after the other, with cosines and sines of half its width (gpt-oss)
     Liger,          ///< Liger's kernel in place of any of these
 };
 

@@ -185,7 +185,9 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
         output.loss = loss(output.logits, labels);
         break;
     case LossKind::Chunked: output.loss = chunkedLoss(m_head, hidden, labels); break;
-    case LossKind::FusedLinear: output.loss = fusedLinearLoss(m_head, hidden, labels, m_options.gpu); break;
+    case LossKind::FusedLinear:
+        output.loss = fusedLinearLoss(m_head, hidden, labels, m_options.gpu, findLigerPatch(m_model->config().modelType)->lossBudget);
+        break;
     }
     for (auto key = outer.rbegin(); key != outer.rend(); ++key) {
         hooks->after(*key);

@@ -49,9 +49,10 @@ void DecoderModel::build(const Builder &builder)
     m_embedding = makeEmbedding(builder);
     buildLayers(builder);
     m_norm = builder.norm("model.norm", m_config.hiddenSize, m_normKind);
-    const int kinds = rotaryByKind() ? int(anyFull()) + int(anySliding()) : 1;
-    for (int i = 0; i < kinds; ++i)
+    if (!rotaryByKind() || anyFull())
         buildRotary(builder);
+    if (rotaryByKind() && anySliding())
+        buildRotary(builder, true);
 }
 
 void DecoderModel::buildLayers(const Builder &builder)
@@ -63,32 +64,16 @@ void DecoderModel::buildLayers(const Builder &builder)
     }
 }
 
-void DecoderModel::buildRotary(const Builder &builder)
+void DecoderModel::buildRotary(const Builder &builder, bool sliding)
 {
-    // inv_freq and original_inv_freq; what other kinds of rope compute on the way is of the same 512 bytes
-    Tape &tape = builder.tape();
-    Tape::Scope scope(tape, "model.rotary_emb");
-    const Dims half{m_config.rotaryDim / 2};
-    if (builder.fromHost()) {
-        for (int i = 0; i < 2; ++i)
-            m_frequencies.push_back(builder.buffer(half, DType::Float32, "aten._to_copy.default"));
-        return;
-    }
-    Tensor range = tape.empty(half, DType::Float32, "aten.arange.start_step");
-    Tensor exponent = tape.empty(half, DType::Float32, "aten.div.Tensor");
-    range.reset();
-    Tensor power = tape.empty(half, DType::Float32, "aten.pow.Scalar");
-    exponent.reset();
-    Tensor reciprocal = tape.empty(half, DType::Float32, "aten.reciprocal.default");
-    m_frequencies.push_back(builder.buffer(half, DType::Float32, "aten.mul.Tensor"));
-    reciprocal.reset();
-    power.reset();
-    m_frequencies.push_back(builder.buffer(half, DType::Float32, "aten.clone.default"));
+    m_rotary.push_back(std::make_unique<RotaryEmbedding>(builder, sliding ? m_config.slidingRopeType : m_config.ropeType,
+                                                         m_config.rotaryDim, m_config.maxPositions));
 }
 
 Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const
 {
-    findPackedSequences(tape, batch, length);
+    if (masksSeePositions())
+        findPackedSequences(tape, batch, length);
     const bool eager = m_attention == AttentionKind::Eager;
     if (m_attention == AttentionKind::FlashAttention2)
         return {};
@@ -128,27 +113,16 @@ Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t len
     return tape.empty({batch, 1, length, length}, dtype, "aten.where.self");
 }
 
-void DecoderModel::rotaryEmbedding(LayerContext &context, const Tensor &hidden) const
+void DecoderModel::rotaryEmbedding(LayerContext &context, const Tensor &hidden, bool sliding) const
 {
-    // LlamaRotaryEmbedding.forward: in fp32, then in the hidden states' dtype
     Tape &tape = *context.positionIds->tape;
     Tape::Scope scope(tape, "model.rotary_emb");
     ModuleHooks *hooks = tape.moduleHooks();
     const ModuleKey key{"model.rotary_emb", -1, Whole};
     if (hooks)
         hooks->before(key, hidden);
-    Tensor positions = toCopy(unsqueeze(context.positionIds, 2), DType::Float32);
-    Tensor frequencies = tape.empty({1, context.positionIds.size(1), m_config.rotaryDim / 2}, DType::Float32, "aten.mul.Tensor");
-    positions.reset();
-    const Tensor angles = catLast(frequencies, frequencies);
-    Tensor raw = unary(angles, "aten.cos.default");
-    const Tensor cos = unary(raw, "aten.mul.Tensor");
-    raw.reset();
-    raw = unary(angles, "aten.sin.default");
-    const Tensor sin = unary(raw, "aten.mul.Tensor");
-    raw.reset();
-    context.cos = to(cos, rotaryDtype(hidden.dtype()));
-    context.sin = to(sin, rotaryDtype(hidden.dtype()));
+    RotaryEmbedding &rotary = sliding ? *m_rotary.back() : *m_rotary.front();
+    rotary.forward(context, rotaryAngles(), rotaryDtype(hidden.dtype()));
     if (hooks) {
         hooks->after(key);
         context.cos = hooks->result(key, context.cos);
@@ -186,7 +160,7 @@ LayerContexts DecoderModel::prepare(const Tensor &embedded) const
     if (anyFull())
         rotaryEmbedding(contexts.full, embedded);
     if (anySliding())
-        rotaryEmbedding(contexts.sliding, embedded);
+        rotaryEmbedding(contexts.sliding, embedded, true);
     return contexts;
 }
 
@@ -243,8 +217,8 @@ void DecoderModel::visitLayers(ModuleVisitor &visitor)
 
 void DecoderModel::visitRotary(ModuleVisitor &visitor)
 {
-    for (Tensor &buffer : m_frequencies)
-        visitor.buffer(buffer, "model.rotary_emb");
+    for (const std::unique_ptr<RotaryEmbedding> &rotary : m_rotary)
+        rotary->visit(visitor);
 }
 
 } // namespace headroom::network

@@ -5,6 +5,7 @@
 #include "core/model/model_config.h"
 #include "core/network/attention.h"
 #include "core/network/builder.h"
+#include "core/network/rotary.h"
 #include "core/network/visitor.h"
 #include "core/units/version.h"
 
@@ -67,6 +68,8 @@ protected:
     };
     /// Which masks the model makes, whether its layers need them or not.
     virtual Masks masks() const { return {true, anySliding()}; }
+    /// Whether the model hands its position ids to those functions, which then look for packed sequences in them.
+    virtual bool masksSeePositions() const { return true; }
     /// create_causal_mask, create_sliding_window_causal_mask: for sdpa none where is_causal says enough, else boolean;
     /// for eager additive in `dtype`.
     Tensor causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const;
@@ -79,8 +82,10 @@ protected:
     virtual bool rotaryByKind() const { return false; }
     /// The dtype in which cosines and sines are handed to the layers, where hidden states are of `hidden`.
     virtual DType rotaryDtype(DType hidden) const { return hidden; }
-    void buildRotary(const Builder &builder);
-    void rotaryEmbedding(LayerContext &context, const Tensor &hidden) const;
+    virtual RotaryAngles rotaryAngles() const { return RotaryAngles::Doubled; }
+    /// `sliding`: of the layers of sliding attention, where each kind has its own.
+    void buildRotary(const Builder &builder, bool sliding = false);
+    void rotaryEmbedding(LayerContext &context, const Tensor &hidden, bool sliding = false) const;
 
     // what models are made of
     void buildLayers(const Builder &builder);
@@ -98,7 +103,7 @@ protected:
     std::vector<std::unique_ptr<Block>> m_layers;
     RmsNormKind m_normKind = RmsNormKind::Llama;
     RmsNorm m_norm{"model.norm", {}, {}};
-    std::vector<Tensor> m_frequencies; ///< inv_freq and original_inv_freq of each kind
+    std::vector<std::unique_ptr<RotaryEmbedding>> m_rotary; ///< one, or that of full attention and that of sliding attention
 };
 
 /// The model code of a config's model_type, or null where none is known.

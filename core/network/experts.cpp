@@ -58,8 +58,70 @@ Experts::Experts(const Builder &builder, const ModelConfig &c)
     : activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
 {
     Tape::Scope scope(builder.tape(), "mlp.experts");
-    gateUp = builder.parameter({c.experts, checkedMultiply(2, c.expertIntermediateSize), c.hiddenSize});
-    down = builder.parameter({c.experts, c.hiddenSize, c.expertIntermediateSize});
+    const std::int64_t width = c.expertIntermediateSize, both = checkedMultiply(2, width);
+    if (c.modelType != "gpt_oss") {
+        gateUp = builder.parameter({c.experts, both, c.hiddenSize});
+        down = builder.parameter({c.experts, c.hiddenSize, width});
+        return;
+    }
+    transposed = true;
+    gateUp = builder.parameter({c.experts, c.hiddenSize, both});
+    gateUpBias = builder.parameter({c.experts, both});
+    down = builder.parameter({c.experts, width, c.hiddenSize});
+    downBias = builder.parameter({c.experts, c.hiddenSize});
+}
+
+void Experts::visit(ModuleVisitor &visitor)
+{
+    visitor.parameter(gateUp, "mlp.experts");
+    if (gateUpBias)
+        visitor.parameter(gateUpBias, "mlp.experts");
+    visitor.parameter(down, "mlp.experts");
+    if (downBias)
+        visitor.parameter(downBias, "mlp.experts");
+    if (!transposed)
+        visitor.activation(activation);
+}
+
+namespace {
+
+/// _grouped_linear
+Tensor groupedLinear(const Tensor &x, const Tensor &weight, const Tensor &bias, const Tensor &offsets, bool transposed)
+{
+    if (halted(x))
+        return {};
+    Tensor out = groupedMm(to(x, weight.dtype()), transposed ? weight : transpose(weight, 1, 2), offsets);
+    if (bias)
+        addInPlace(out, bias);
+    return out;
+}
+
+} // namespace
+
+/// _apply_gate: act_fn(gate) * up; gpt-oss: (up + 1) * gate * sigmoid(alpha * gate), both clamped
+Tensor Experts::gated(const Tensor &states) const
+{
+    if (halted(states))
+        return {};
+    if (gateUpBias) {
+        Tensor gate = everySecond(states), up = everySecond(states);
+        gate = clamp(gate, false);
+        up = clamp(up, true);
+        Tensor product;
+        {
+            const Tensor opened = sigmoid(mulNumber(gate));
+            product = mul(gate, opened);
+        }
+        const Tensor shifted = addNumber(up);
+        return mul(shifted, product);
+    }
+    const std::vector<Tensor> halves = chunkLast(states, 2);
+    Tensor activated;
+    if (!halted(halves[0])) {
+        Tape::Scope inActivation(*states->tape, "mlp.experts.act_fn");
+        activated = activate(activation.function, halves[0]);
+    }
+    return mul(activated, halves[1]);
 }
 
 Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
@@ -88,19 +150,12 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
     const Tensor perExpert = tape.empty({experts}, DType::Int32, "aten.histc.default");
     const Tensor offsets = tape.empty({experts}, DType::Int32, "aten.cumsum.default");
 
-    Tensor states = groupedMm(to(selected, gateUp.dtype()), transpose(gateUp, 1, 2), offsets);
-    { // _apply_gate: act_fn(gate) * up
-        const std::vector<Tensor> halves = chunkLast(states, 2);
-        Tensor activated;
-        if (!halted(halves[0])) {
-            Tape::Scope inActivation(tape, "mlp.experts.act_fn");
-            activated = activate(activation.function, halves[0]);
-        }
-        states = mul(activated, halves[1]);
-    }
-    if (halted(states))
-        return {};
-    states = groupedMm(to(states, down.dtype()), transpose(down, 1, 2), offsets);
+    Tensor biases = gateUpBias ? indexRows(gateUpBias, sortedIds) : Tensor(); // a row of its expert's for every pair
+    Tensor states = groupedLinear(selected, gateUp, biases, offsets, transposed);
+    states = gated(states);
+    if (downBias)
+        biases = indexRows(downBias, sortedIds);
+    states = groupedLinear(states, down, biases, offsets, transposed);
     Tensor weighted = mul(states, halted(states) ? Tensor() : unsqueeze(sortedWeights, 1));
     if (halted(weighted))
         return {};

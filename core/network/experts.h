@@ -39,14 +39,19 @@ struct TopKRouter {
 /// MixtralExperts and its likes as transformers runs them by default on CUDA: sorted by expert, one grouped product for
 /// all (integrations/moe.py: grouped_mm_experts_forward). What it allocates does not depend on how tokens are routed.
 struct Experts {
-    Tensor gateUp; ///< [experts, 2 * width, hidden]
-    Tensor down;   ///< [experts, hidden, width]
+    Tensor gateUp;               ///< [experts, 2 * width, hidden]; gpt-oss: [experts, hidden, 2 * width]
+    Tensor down;                 ///< [experts, hidden, width]; gpt-oss: [experts, width, hidden]
+    Tensor gateUpBias, downBias; ///< gpt-oss: [experts, 2 * width], [experts, hidden]; else undefined
+    bool transposed = false;     ///< weights as [experts, in, out]
     GatedActivation activation;
 
     Experts(const Builder &builder, const ModelConfig &config);
     Tensor forward(const Tensor &hidden, const Routing &routing) const; ///< [n, hidden] -> [n, hidden]
 
+    void visit(ModuleVisitor &visitor);
+
 private:
+    Tensor gated(const Tensor &states) const;
     Tensor ligerForward(const Tensor &hidden, const Routing &routing) const;
 };
 

@@ -31,6 +31,7 @@ constexpr std::array families{
     Family{"gpt2", makeGpt2},
     Family{"gpt_bigcode", makeGptBigCode},
     Family{"gpt_neox", makeGptNeoX},
+    Family{"gpt_oss", makeGptOss},
     Family{"phi", makePhi},
     Family{"mixtral", makeMixtral},
     Family{"qwen3_moe", makeMixtral},

@@ -25,6 +25,7 @@ MakeDecoderModel makeGlm4;       ///< glm4
 MakeDecoderModel makeGpt2;       ///< gpt2
 MakeDecoderModel makeGptBigCode; ///< gpt_bigcode
 MakeDecoderModel makeGptNeoX;    ///< gpt_neox
+MakeDecoderModel makeGptOss;     ///< gpt_oss
 MakeDecoderModel makePhi;        ///< phi
 MakeDecoderModel makeMixtral;    ///< mixtral, qwen3_moe
 MakeDecoderModel makeQwen2Moe;   ///< qwen2_moe

@@ -28,6 +28,7 @@ public:
         upcast(module.bias, module.name);
     }
     void embedding(Embedding &module) override { upcast(module.weight, module.name); }
+    void parameter(Tensor &parameter, const char *module) override { upcast(parameter, module); }
 
 private:
     void upcast(const Tensor &parameter, const char *name)

@@ -25,6 +25,7 @@ constexpr std::array patches{
     LigerPatch{.modelType = "glm4", .rotary = false, .normsInPlace = false, .lastNormInPlace = false},
     LigerPatch{.modelType = "mixtral"},
     LigerPatch{.modelType = "qwen3_moe", .headNorms = true},
+    LigerPatch{.modelType = "gpt_oss", .lossBudget = 8}, // its experts stay as they are
 };
 
 class Patcher : public ModuleVisitor

@@ -19,6 +19,7 @@ struct LigerPatch {
     bool headNorms = false;      ///< the norms over the heads too
     bool normsInPlace = true;    ///< of the layers
     bool lastNormInPlace = true; ///< the norm after the last layer
+    std::int64_t lossBudget = 1; ///< chunk_mem_const of the fused loss: how many times the hidden states a chunk's logits may be
 };
 
 /// The patch for a model_type (MODEL_TYPE_TO_APPLY_LIGER_FN), or null where Liger has none.

@@ -38,11 +38,11 @@ struct FusedGradients {
 };
 
 /// fused_linear_cross_entropy_forward
-FusedGradients fusedForward(const Tensor &input, const Tensor &weight, const GpuProperties &gpu)
+FusedGradients fusedForward(const Tensor &input, const Tensor &weight, const GpuProperties &gpu, std::int64_t budget)
 {
     Tape &tape = *input->tape;
     const std::int64_t tokens = input.size(0), width = input.size(1), words = weight.size(0);
-    const std::int64_t factor = (words + width - 1) / width;
+    const std::int64_t budgeted = checkedMultiply(budget, width), factor = (words + budgeted - 1) / budgeted;
     const auto wanted = static_cast<std::uint64_t>((tokens + factor - 1) / factor);
     const std::int64_t chunk = std::min(static_cast<std::int64_t>(std::bit_ceil(wanted)), tokens);
 
@@ -134,7 +134,7 @@ Tensor chunkedLoss(const Linear &head, const Tensor &hidden, const Tensor &label
     return result;
 }
 
-Tensor fusedLinearLoss(const Linear &head, const Tensor &hidden, const Tensor &labels, const GpuProperties &gpu)
+Tensor fusedLinearLoss(const Linear &head, const Tensor &hidden, const Tensor &labels, const GpuProperties &gpu, std::int64_t budget)
 {
     Tape &tape = *hidden->tape;
     const Tensor &weight = head.saved ? head.saved : head.weight;
@@ -146,7 +146,7 @@ Tensor fusedLinearLoss(const Linear &head, const Tensor &hidden, const Tensor &l
     const Tensor shifted = contiguous(tape.view(padded, {batch, length}, contiguousStrides({batch, length + 1})));
     tape.mark(TracePhase::Loss);
     Node *node = tape.record(fusedLinearCrossEntropy, {&flat, &weight});
-    FusedGradients gradients = fusedForward(flat, weight, gpu);
+    FusedGradients gradients = fusedForward(flat, weight, gpu, budget);
     tape.save(node, 0, gradients.hidden);
     tape.save(node, 1, gradients.weight);
     tape.attach(node, gradients.loss);

@@ -15,7 +15,7 @@ inline constexpr std::int64_t lossChunks = 8;
 Tensor chunkedLoss(const Linear &head, const Tensor &hidden, const Tensor &labels);
 
 /// Liger's LigerFusedLinearCrossEntropyFunction 0.8.5: forward makes the gradients of hidden states and head weight as it
-/// goes over chunks of tokens, as many as make a chunk's logits about as large as the hidden states.
-Tensor fusedLinearLoss(const Linear &head, const Tensor &hidden, const Tensor &labels, const GpuProperties &gpu);
+/// goes over chunks of tokens, as many as make a chunk's logits about `budget` times as large as the hidden states.
+Tensor fusedLinearLoss(const Linear &head, const Tensor &hidden, const Tensor &labels, const GpuProperties &gpu, std::int64_t budget);
 
 } // namespace headroom::network

@@ -56,9 +56,7 @@ public:
     {
         if (!m_expertsFirst)
             visitor.parameter(m_gate->weight, "mlp.gate");
-        visitor.parameter(m_experts->gateUp, "mlp.experts");
-        visitor.parameter(m_experts->down, "mlp.experts");
-        visitor.activation(m_experts->activation);
+        m_experts->visit(visitor);
         if (m_expertsFirst)
             visitor.parameter(m_gate->weight, "mlp.gate");
         if (m_shared) {

@@ -28,7 +28,15 @@ Tensor normOver(const Tensor &t, int dim)
 }
 
 /// row_var @ col_var
-Tensor outerProduct(const Tensor &row, const Tensor &column) { return mm(row, column); }
+Tensor outerProduct(const Tensor &row, const Tensor &column) { return row.rank() > 2 ? bmm(row, column) : mm(row, column); }
+
+/// row_var.mean(dim=-2, keepdim=True)
+Tensor meanOfRows(const Tensor &row)
+{
+    Dims sizes = row.sizes();
+    sizes[sizes.rank() - 2] = 1;
+    return row->tape->empty(sizes, row.dtype(), "aten.mean.dim");
+}
 
 class Adafactor : public Optimizer
 {
@@ -54,7 +62,7 @@ public:
 
 private:
     struct State {
-        Tensor row, column; ///< of a matrix [m, n]: [m, 1] and [1, n]
+        Tensor row, column; ///< of a matrix [m, n]: [m, 1] and [1, n]; of joined experts' [e, m, n]: [e, m, 1] and [e, 1, n]
         Tensor variance;    ///< of a vector
     };
     using Members = std::vector<std::size_t>;
@@ -85,7 +93,7 @@ private:
                 rowMean = normOver(gradient, -1);
                 columnMean = normOver(gradient, -2);
                 estimate = outerProduct(state.row, state.column);
-                const Tensor mean = m_tape.empty({1, 1}, gradient.dtype(), "aten.mean.dim");
+                const Tensor mean = meanOfRows(state.row);
             } else {
                 squared = unary(gradient, "aten.mul.Tensor");
                 estimate = unary(state.variance, "aten.clone.default");
@@ -142,9 +150,7 @@ private:
         }
         std::vector<Tensor> estimates, rowMeans;
         forEach(parameters, group, [&](std::size_t i) { estimates.push_back(outerProduct(m_states[i].row, m_states[i].column)); });
-        forEach(parameters, group, [&](std::size_t i) {
-            rowMeans.push_back(m_tape.empty({1, 1}, m_states[i].row.dtype(), "aten.mean.dim"));
-        });
+        forEach(parameters, group, [&](std::size_t i) { rowMeans.push_back(meanOfRows(m_states[i].row)); });
         return estimates;
     }
 

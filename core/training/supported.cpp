@@ -126,6 +126,10 @@ std::optional<Issue> unsupportedGptq(const TrainingPlan &plan, const ModelConfig
     const Method &method = plan.method;
     if (method.kind != MethodKind::Qlora || method.quantization != Quantization::GptqInt4)
         return {};
+    if (model.experts > 0 && transformersVersion(plan) >= Version{5, 0})
+        return refuse("method.quantization",
+                      "GPTQ over experts that are one tensor, as transformers has them from version 5 on, is not executed yet",
+                      "choose another quantization, or give runtime.transformers before 5.0");
     if (method.dora)
         return refuse("method.dora", "PEFT has no DoRA over weights that GPTQ quantised",
                       "set it to false, or choose another quantization");
@@ -172,12 +176,14 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return issue;
     if (plan.attention == AttentionKind::Sdpa && model.modelType == "gemma2")
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
+    if (plan.attention != AttentionKind::Eager && model.modelType == "gpt_oss")
+        return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for gpt_oss: its attention has sinks",
+                      "set it to eager");
     if (std::optional<Issue> issue = unsupportedLoss(plan, model))
         return issue;
     if (std::optional<Issue> issue = unsupportedKernels(plan, model))
         return issue;
-    const bool expertsInOneTensor = model.experts > 0 && transformersVersion(plan) >= Version{5, 0};
-    if (plan.method.kind == MethodKind::Qlora && (expertsInOneTensor || model.modelType == "gpt2"))
+    if (plan.method.kind == MethodKind::Qlora && model.modelType == "gpt2")
         return refuse("method.kind", "QLoRA is not executed yet for models of type " + model.modelType, "choose lora or full");
     if (std::optional<Issue> issue = unsupportedGptq(plan, model))
         return issue;

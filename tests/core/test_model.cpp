@@ -54,7 +54,7 @@ private slots:
             QVERIFY2(parameterCount(preset.config) == preset.parameters, preset.id.c_str());
             QVERIFY2(summed(preset.config) == preset.parameters, preset.id.c_str());
         }
-        QCOMPARE(supported, 108);
+        QCOMPARE(supported, 110);
     }
 
     void presetsAreComplete()
@@ -62,7 +62,7 @@ private slots:
         QCOMPARE(modelPresets().size(), std::size_t{152});
         const std::set<std::string> executed{"llama",       "mistral", "qwen2",   "qwen3",     "smollm3",   "gemma", "gemma2",
                                              "gemma3_text", "olmo2",   "olmo3",   "phi3",      "glm",       "glm4",  "gpt2",
-                                             "gpt_neox",    "phi",     "mixtral", "qwen2_moe", "qwen3_moe", "olmoe"};
+                                             "gpt_neox",    "phi",     "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss"};
         // The sources disagree on its number of layers.
         const std::set<std::string> unresolved{"zai-org/GLM-4-32B-0414"};
         std::set<std::string> ids;
