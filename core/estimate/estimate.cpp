@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/estimate.h"
 
+#include "core/estimate/error_band.h"
 #include "core/estimate/outside.h"
 #include "core/estimate/step_record.h"
 #include "core/hardware/gpu.h"
@@ -260,6 +261,7 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
 {
     auto out = std::make_shared<Estimate>();
     out->plan = plan;
+    out->band = errorBand(plan);
     const Gpu *first = plan.gpus.empty() ? nullptr : findGpu(plan.gpus.front());
     const Executor executor{plan, model, cublasWorkspaceBytes(plan, first), cancel};
     const std::shared_ptr<const StepRecord> unlimited = executor.unlimited();

@@ -76,7 +76,8 @@ struct GpuEstimate {
     Phase phase = Phase::Backward;     ///< where the peak lies, or where it would run out of memory
 };
 
-/// How far predictions have been from measurements in this regime; relative, 90th percentile.
+/// How far predictions have been from published measurements in this regime; relative to these, 90th percentile. A figure is
+/// null where too few are on record.
 struct Band {
     std::string regime = "unvalidated";
     std::optional<double> allocated, reserved, device;

@@ -78,7 +78,7 @@ std::string bandSentence(const Band &band)
     std::string figures;
     const auto add = [&figures](const std::optional<double> &error, std::string_view figure) {
         if (error)
-            figures += fmt::format("{}{:.1f} % ({})", figures.empty() ? "" : ", ", *error * 100, figure);
+            figures += fmt::format("{}{:.2g} % ({})", figures.empty() ? "" : ", ", *error * 100, figure);
     };
     add(band.allocated, "allocated");
     add(band.reserved, "reserved");

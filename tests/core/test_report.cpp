@@ -112,7 +112,7 @@ void ReportTest::bandIsSaidInWords()
     QVERIFY(QString::fromStdString(bandSentence({})).contains("no error band"));
     const Band band{"one GPU, full", 0.031, 0.06, std::nullopt};
     QCOMPARE(QString::fromStdString(bandSentence(band)),
-             QString("Nine predictions out of ten of this kind (one GPU, full) lay within 3.1 % (allocated), 6.0 % (reserved) of what was "
+             QString("Nine predictions out of ten of this kind (one GPU, full) lay within 3.1 % (allocated), 6 % (reserved) of what was "
                      "measured."));
 }
 

@@ -7,6 +7,7 @@
 #include "ui/icons.h"
 #include "ui/palette.h"
 #include "ui/panel/field_editor.h"
+#include "ui/window/plain_label.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -45,8 +46,8 @@ VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
     : QWidget(parent)
     , m_display(display)
     , m_icon(new QLabel(this))
-    , m_headline(new QLabel(this))
-    , m_details(new QLabel(this))
+    , m_headline(new PlainLabel(true, this))
+    , m_details(new PlainLabel(true, this))
     , m_notesButton(new QToolButton(this))
     , m_notes(new QListWidget(this))
 {
@@ -56,11 +57,6 @@ VerdictBar::VerdictBar(DisplaySettings *display, QWidget *parent)
     if (large.pointSizeF() > 0)
         large.setPointSizeF(large.pointSizeF() * 1.25);
     m_headline->setFont(large);
-    for (QLabel *label : {m_headline, m_details}) {
-        label->setTextFormat(Qt::PlainText);
-        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-        label->setWordWrap(true);
-    }
     m_notesButton->setCheckable(true);
     m_notesButton->setAutoRaise(true);
     m_notesButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
@@ -135,9 +131,11 @@ QString VerdictBar::peakText() const
 {
     const bool first = m_step == Estimate::Step::First;
     const Peak &peak = first ? m_estimate->firstStep : m_estimate->peak;
-    return tr("%1: peak %2 allocated, %3 reserved, %4 on the device, %5.")
-        .arg(first ? tr("First step") : tr("Steady state"), m_display->bytes(peak.allocated), m_display->bytes(peak.reserved),
-             m_display->bytes(peak.device), fromView(phraseOf(peak.phase)));
+    const QString text = tr("%1: peak %2 allocated, %3 reserved, %4 on the device, %5.")
+                             .arg(first ? tr("First step") : tr("Steady state"), m_display->bytes(peak.allocated),
+                                  m_display->bytes(peak.reserved), m_display->bytes(peak.device), fromView(phraseOf(peak.phase)));
+    const auto &device = m_estimate->band.device;
+    return device ? text + tr(" Error band: ±%1 % of device.").arg(QString::number(*device * 100, 'g', 2)) : text;
 }
 
 void VerdictBar::showHeadline(const QString &icon, bool warn, const QString &text)
