@@ -34,6 +34,7 @@ void Implementation::configure(const AllocatorOptions &options)
     m_searches = {};
     m_allocated = m_reserved = 0;
     m_retries = 0;
+    m_deviceCalls = 0;
     m_outOfMemory.reset();
 }
 
@@ -96,6 +97,7 @@ BlockIndex Implementation::takeNewSegment(std::uint32_t pool, std::uint64_t size
     const BlockIndex block = m_blocks.make(m_nextAddress, segment, pool, Block::State::Free);
     m_nextAddress += segment;
     m_reserved += segment;
+    ++m_deviceCalls;
     return block;
 }
 
@@ -225,6 +227,8 @@ std::int64_t CachingAllocator::blockBytes(Block block) const
 }
 
 std::int64_t CachingAllocator::retries() const { return d->m_retries; }
+
+std::int64_t CachingAllocator::deviceCalls() const { return d->m_deviceCalls; }
 
 const std::optional<CachingAllocator::OutOfMemory> &CachingAllocator::outOfMemory() const { return d->m_outOfMemory; }
 

@@ -56,6 +56,7 @@ public:
     std::int64_t reserved() const;                         ///< bytes of segments
     std::int64_t blockBytes(Block block) const;            ///< what the block takes from allocated; 0 for noBlock
     std::int64_t retries() const;                          ///< how often the whole cache was released to try again
+    std::int64_t deviceCalls() const;                      ///< how often memory was taken from the device or given back to it
     const std::optional<OutOfMemory> &outOfMemory() const; ///< of the last allocate() that failed since reset()
 
 private:

@@ -117,6 +117,7 @@ bool Implementation::map(BlockIndex i, std::uint64_t size)
     }
     addFree(i);
     m_reserved += bytes;
+    ++m_deviceCalls;
     return true;
 }
 
@@ -154,6 +155,7 @@ void Implementation::unmapWholePages(BlockIndex i)
         i = pages;
     }
     m_reserved -= end - begin;
+    ++m_deviceCalls;
     const BlockIndex next = m_blocks[i].next;
     if (next != noBlockIndex && m_blocks[next].state == State::Unmapped) {
         removeUnmapped(next);

@@ -80,7 +80,7 @@ struct Implementation {
     std::uint64_t m_nextAddress = 0;
     std::array<std::uint32_t, 2> m_searches{}; ///< of all small and of all large pools; counted where garbage is collected
     std::uint64_t m_allocated = 0, m_reserved = 0;
-    std::int64_t m_retries = 0;
+    std::int64_t m_retries = 0, m_deviceCalls = 0;
     std::optional<CachingAllocator::OutOfMemory> m_outOfMemory;
     std::vector<BlockIndex> m_scratch;
 };

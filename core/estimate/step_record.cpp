@@ -17,6 +17,28 @@ namespace {
 
 constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.2 ms
 
+/// Tells of a step, after it, whether the allocator stands as it stood before.
+///
+/// Neighbouring free blocks are always joined, so segments and living blocks decide all free ones. A step that leaves the
+/// same storages alive, and for which no segment came or went, therefore leaves the allocator as it found it.
+class StandStill
+{
+public:
+    StandStill(const CachingAllocator &allocator, std::uint32_t from)
+        : m_allocator(allocator)
+        , m_from(from)
+    {}
+
+    std::uint32_t from() const { return m_from; }
+    void begin() { m_deviceCalls = m_allocator.deviceCalls(); }
+    bool holds() const { return m_deviceCalls == m_allocator.deviceCalls(); }
+
+private:
+    const CachingAllocator &m_allocator;
+    std::uint32_t m_from;
+    std::int64_t m_deviceCalls = 0;
+};
+
 } // namespace
 
 Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
@@ -29,9 +51,12 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
     std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
     CachingAllocator allocator(options);
     auto cacheRelease = trace.cacheReleases.begin();
+    StandStill lastStep(allocator, training::lastStep(trace));
     for (std::uint32_t i = 0; i < size; ++i) {
         if (i % eventsBetweenPolls == 0)
             throwIfCancelled(cancel);
+        if (i == lastStep.from())
+            lastStep.begin();
         for (; cacheRelease != trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
             allocator.emptyCache();
         const Event event = trace.events[i];
@@ -50,10 +75,12 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
         }
         out.reserved[i] = allocator.reserved();
         if (i + 1 == size && again) {
+            if (again->empty() && lastStep.holds())
+                return out; // done again, it would be the same
             for (const training::Replacement &replacement : *again)
                 blocks[replacement.taken] = blocks[replacement.left];
             again = nullptr;
-            i = training::lastStep(trace) - 1;
+            i = lastStep.from() - 1;
             cacheRelease = std::lower_bound(trace.cacheReleases.begin(), trace.cacheReleases.end(), i + 1);
         }
     }

@@ -44,6 +44,8 @@ MemoryChart::MemoryChart(DisplaySettings *displaySettings, Highlight *highlight,
     m_scroll->hide();
     m_scroll->setFocusPolicy(Qt::NoFocus);
     connect(m_scroll, &QScrollBar::valueChanged, this, &MemoryChart::redraw);
+    // Nothing lies over the chart that changes alone: one layer less to be filled and laid over the others each time.
+    plot()->layer(QLatin1String("overlay"))->setMode(QCPLayer::lmLogical);
     plot()->beforeLayout = [this](QSize size) { fitAxes(size); };
     plot()->toolTipAt = [this](QPoint position) { return toolTip(position); };
     connect(plot(), &QCustomPlot::mouseMove, this, [this](QMouseEvent *event) { pointAt(event->position()); });

@@ -15,6 +15,7 @@
 #include "ui/panel/plan_panel.h"
 #include "ui/window/file_controller.h"
 #include "ui/window/message_bar.h"
+#include "ui/window/plain_label.h"
 #include "ui/window/verdict_bar.h"
 #include "ui/window/window_actions.h"
 
@@ -163,8 +164,7 @@ void MainWindow::makeViews()
 
     m_busy = new QLabel(tr("Estimating..."), this);
     m_busy->hide();
-    m_figures = new QLabel(this);
-    m_figures->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_figures = new PlainLabel(false, this);
     statusBar()->addWidget(m_busy);
     statusBar()->addPermanentWidget(m_figures);
 }
@@ -190,6 +190,11 @@ void MainWindow::connectViews()
         connect(chart, &ChartWidget::savePictureRequested, this, [this, chart] { savePictureOf(chart); });
         connect(chart, &ChartWidget::saveTableRequested, this, [this, chart] { saveTableOf(chart); });
     }
+    // The memory chart is what a slider is moved for: it is painted first, what else shows the result after it.
+    connect(m_chart, &ChartWidget::painted, this, [this] {
+        if (m_hasRest)
+            QMetaObject::invokeMethod(this, &MainWindow::showRest, Qt::QueuedConnection);
+    });
     connect(m_breakdown, &BreakdownView::exportRequested, this, &MainWindow::exportBreakdown);
 
     connect(&m_runner, &EstimateRunner::finished, this, &MainWindow::showEstimate);
@@ -198,9 +203,6 @@ void MainWindow::connectViews()
     m_slowEstimate.setInterval(slowEstimateMs);
     connect(&m_slowEstimate, &QTimer::timeout, m_busy, &QWidget::show);
     connect(&m_runner, &EstimateRunner::busyChanged, this, [this](bool busy) {
-        m_actions->pinBaseline->setEnabled(!busy && m_shown);
-        m_actions->exportReport->setEnabled(!busy && m_shown);
-        m_actions->exportBreakdown->setEnabled(!busy && m_shown);
         if (busy) {
             m_slowEstimate.start();
         } else {
@@ -213,6 +215,7 @@ void MainWindow::connectViews()
         showFigures();
     });
     baselineChanged();
+    resultChanged();
 }
 
 void MainWindow::start(const QString &file)
@@ -301,10 +304,26 @@ void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)
     m_chart->setEmptyReason({});
     m_timeline->setEmptyReason({});
     m_chart->setEstimate(m_shown);
-    m_timeline->setEstimate(m_shown);
-    m_breakdown->setEstimate(m_shown);
+    m_hasRest = true;
+    if (!m_chart->isVisible() || m_afterEstimate)
+        showRest();
+    resultChanged();
     if (m_afterEstimate && !m_runner.isBusy())
         std::exchange(m_afterEstimate, nullptr)();
+}
+
+void MainWindow::showRest()
+{
+    if (!std::exchange(m_hasRest, false))
+        return;
+    m_timeline->setEstimate(m_shown);
+    m_breakdown->setEstimate(m_shown);
+}
+
+void MainWindow::resultChanged()
+{
+    for (QAction *action : {m_actions->pinBaseline, m_actions->exportReport, m_actions->exportBreakdown})
+        action->setEnabled(m_shown != nullptr);
 }
 
 void MainWindow::showFigures()
@@ -328,10 +347,11 @@ void MainWindow::showIssue(const Issue &issue)
     m_verdict->setIssues(issues);
     const QString reason = tr("This plan cannot be estimated. %1").arg(issueText(issues.front()));
     m_chart->setEstimate(nullptr);
-    m_timeline->setEstimate(nullptr);
+    m_hasRest = true;
+    showRest();
     m_chart->setEmptyReason(reason);
     m_timeline->setEmptyReason(reason);
-    m_breakdown->setEstimate(nullptr);
+    resultChanged();
 }
 
 void MainWindow::baselineChanged()

@@ -87,6 +87,10 @@ private:
 
     void planChanged();
     void showEstimate(std::shared_ptr<const Estimate> estimate);
+    /// The views below the memory chart, after it.
+    void showRest();
+    /// There is a result now, or none: what can be done with one.
+    void resultChanged();
     void showFigures();
     void showIssue(const Issue &issue);
     void baselineChanged();
@@ -118,6 +122,7 @@ private:
     Highlight m_highlight;
     EstimateRunner m_runner;
     std::shared_ptr<const Estimate> m_shown;
+    bool m_hasRest = false; ///< only the memory chart has m_shown yet
     Estimate::Step m_step = Estimate::Step::Steady;
     std::function<void()> m_afterEstimate; ///< waits for the result that is being calculated
     QTimer m_slowEstimate;                 ///< says that an estimate takes its time, not before it does
