@@ -131,11 +131,12 @@ QString VerdictBar::peakText() const
 {
     const bool first = m_step == Estimate::Step::First;
     const Peak &peak = first ? m_estimate->firstStep : m_estimate->peak;
-    const QString text = tr("%1: peak %2 allocated, %3 reserved, %4 on the device, %5.")
-                             .arg(first ? tr("First step") : tr("Steady state"), m_display->bytes(peak.allocated),
-                                  m_display->bytes(peak.reserved), m_display->bytes(peak.device), fromView(phraseOf(peak.phase)));
-    const auto &device = m_estimate->band.device;
-    return device ? text + tr(" Error band: ±%1 % of device.").arg(QString::number(*device * 100, 'g', 2)) : text;
+    QString device = m_display->bytes(peak.device);
+    if (const auto &band = m_estimate->band.device)
+        device += tr(" (±%1 %)").arg(QString::number(*band * 100, 'g', 2));
+    return tr("%1: peak %2 allocated, %3 reserved, %4 on the device, %5.")
+        .arg(first ? tr("First step") : tr("Steady state"), m_display->bytes(peak.allocated), m_display->bytes(peak.reserved), device,
+             fromView(phraseOf(peak.phase)));
 }
 
 void VerdictBar::showHeadline(const QString &icon, bool warn, const QString &text)
@@ -157,6 +158,7 @@ void VerdictBar::refresh()
     if (!m_issues.empty()) {
         showHeadline(QStringLiteral("cross"), true, tr("This plan cannot be estimated"));
         m_details->setText(issueText(m_issues.front()));
+        m_details->setToolTip({});
         return;
     }
     if (!m_estimate) {
@@ -168,6 +170,7 @@ void VerdictBar::refresh()
     if (gpus.empty()) {
         showHeadline(QStringLiteral("information"), false, tr("No GPU chosen: tick one at the left to see whether the plan fits"));
         m_details->setText(peakText());
+        m_details->setToolTip(fromView(bandSentence(m_estimate->band)));
         return;
     }
     const auto sentence = [this](const GpuEstimate &gpu) { return QString::fromStdString(verdictSentence(gpu, m_display->unit())); };
@@ -177,6 +180,7 @@ void VerdictBar::refresh()
         others << sentence(gpus[i]);
     others << peakText();
     m_details->setText(others.join(QStringLiteral("  ")));
+    m_details->setToolTip(fromView(bandSentence(m_estimate->band)));
 }
 
 void VerdictBar::fillNotes()
