@@ -12,11 +12,11 @@ stop() {
 }
 
 # Each word: what provides it, "?" and the test whether it is there already. A command is looked for on PATH (a newer CMake
-# beside the system's is as good), everything else among the installed packages. "a|b": the first that this release has.
+# beside the system's is as good), "ensurepip" in python3 (any python3), everything else among the installed packages. "a|b": the first that this release has.
 build_packages="g++?command cmake?command ninja-build?ninja ccache?command qt6-base-dev qt6-svg-dev qt6-svg-plugins|libqt6svg6
     qt6-tools-dev qt6-tools-dev-tools qt6-l10n-tools libqcustomplot-dev nlohmann-json3-dev libfmt-dev libcli11-dev
     fontconfig fonts-dejavu-core"
-test_packages="poppler-utils?pdftotext"
+test_packages="poppler-utils?pdftotext python3?command python3-venv?ensurepip"
 thorough_packages="clang?clang++ clang-tidy?command"
 
 is_installed() {
@@ -31,6 +31,10 @@ missing_packages() {
         check=${item#"$names"}
         check=${check#\?}
         [ "$check" = command ] && check=$names
+        if [ "$check" = ensurepip ]; then
+            python3 -c 'import ensurepip, venv' 2>/dev/null || echo "$names"
+            continue
+        fi
         if [ -n "$check" ]; then
             command -v "$check" >/dev/null 2>&1 || echo "$names"
             continue
@@ -91,4 +95,30 @@ build() {
         stop "preset $preset could not be configured; the reason stands above"
     }
     cmake --build --preset "$preset" "$@" || stop "preset $preset could not be built; the reason stands above"
+}
+
+# probe_python: makes build/python, a Python with what the probe's tests need (tests/probe/requirements.txt), and sets
+# HEADROOM_PROBE_PYTHON to it; to plain python3 where that cannot be had, as without a network. The environment is kept and used
+# again until the requirements change. A Python that is named already is left alone.
+probe_python() {
+    local folder=build/python requirements=tests/probe/requirements.txt mark wanted without_dependencies
+    [ -z "${HEADROOM_PROBE_PYTHON:-}" ] || return 0
+    HEADROOM_PROBE_PYTHON=$(command -v python3) || { HEADROOM_PROBE_PYTHON= && return 0; }
+    wanted=$(python3 -c 'import sys; print(sys.version)' | cat - "$requirements" | cksum)
+    mark=$folder/headroom-requirements
+    if [ "$(cat "$mark" 2>/dev/null)" != "$wanted" ]; then
+        say "Making $folder with PyTorch for the probe's tests (a large download the first time)"
+        without_dependencies=$(sed -n 's/^# headroom: --no-deps //p' "$requirements")
+        python3 -m venv --clear "$folder" >build/python.log 2>&1 &&
+            "$folder/bin/python" -m pip install --retries 1 -r "$requirements" >>build/python.log 2>&1 &&
+            "$folder/bin/python" -m pip install --retries 1 --no-deps $without_dependencies >>build/python.log 2>&1 &&
+            "$folder/bin/python" -c 'import torch, transformers, peft, bitsandbytes' >>build/python.log 2>&1 || {
+            tail -n 3 build/python.log >&2
+            [ -z "${HEADROOM_REQUIRE_PYTORCH:-}" ] || stop "$folder could not be made, which HEADROOM_REQUIRE_PYTORCH demands; the reason stands in build/python.log"
+            say "No PyTorch could be had (is there a network?): the tests that need it will be skipped"
+            return 0
+        }
+        echo "$wanted" >"$mark"
+    fi
+    HEADROOM_PROBE_PYTHON=$PWD/$folder/bin/python
 }

@@ -4,7 +4,8 @@
 #
 # Builds Headroom with warnings as errors and runs all tests; core and command line also under the address and
 # undefined-behaviour sanitizers:  packaging/test.sh [--thorough]
-# Installs what is missing first. --thorough adds clang++, clang-tidy and long fuzzing.
+# Installs what is missing first. --thorough adds clang++, clang-tidy and long fuzzing. The probe's tests get a Python with
+# PyTorch in build/python; where none can be had, those that need it are skipped, unless HEADROOM_REQUIRE_PYTORCH is set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source packaging/setup.sh
@@ -14,7 +15,7 @@ for argument in "$@"; do
     case "$argument" in
     --thorough) thorough=true ;;
     -h | --help)
-        sed -n '5,7s/^# //p' "$0"
+        sed -n '5,9s/^# //p' "$0"
         exit 0
         ;;
     *) stop "unknown option $argument (packaging/test.sh [--thorough])" ;;
@@ -30,10 +31,11 @@ jobs=$(nproc)
 if $thorough; then
     export HEADROOM_FUZZ_SECONDS=${HEADROOM_FUZZ_SECONDS:-300}
 fi
-build release -DHEADROOM_WERROR=ON
-build asan
+probe_python
+build release -DHEADROOM_WERROR=ON "-DHEADROOM_PROBE_PYTHON=$HEADROOM_PROBE_PYTHON"
+build asan "-DHEADROOM_PROBE_PYTHON=$HEADROOM_PROBE_PYTHON"
 if $thorough; then
-    build tidy # clang++, with clang-tidy beside it
+    build tidy "-DHEADROOM_PROBE_PYTHON=$HEADROOM_PROBE_PYTHON" # clang++, with clang-tidy beside it
     say "Testing the build of clang++"
     ctest --preset tidy -j "$jobs"
 fi

@@ -82,7 +82,7 @@ class Workload:
     def write_snapshot(self, path):
         path.write_bytes(b"snapshot")
 
-    def close(self):
+    def close(self, failed):
         print("closed")
 
 

@@ -74,7 +74,7 @@ class Runs(support.TestCase):
         result = self.read()
         self.assertEqual({k: result["error"][k] for k in ("kind", "message", "step", "phase")},
                          {"kind": "out-of-memory", "message": "CUDA out of memory. Tried to allocate 2.00 GiB.", "step": 1, "phase": "backward"})
-        self.assertEqual(result["error"]["alive"]["weights"], 1000)
+        self.assertEqual(result["notes"], ["alive when the run ended: weights 1000 bytes, gradients 0 bytes, optimizer 0 bytes, allocated 1050 bytes"])
         self.assertEqual(len(result["steps"]), 2, "the first step and what was seen of the second")
         self.assertEqual([phase["name"] for phase in result["steps"][1]["phases"]], ["forward", "loss", "backward"])
         self.assertIsNone(result["steps"][1]["seconds"])
@@ -121,6 +121,8 @@ class Runs(support.TestCase):
         self.assertEqual(self.read(self.folder / "r.rank1.headroom-probe.json")["rank"], 1)
         self.assertEqual((self.read()["rank"], self.read()["ranks"]), (0, 2))
         self.assertIn("s.rank1.pickle", self.files())
+        self.assertEqual(self.run_probe("run", plan, "--output", self.result, RANK="1", WORLD_SIZE="2", HEADROOM_STAND_IN="oom")[0], 1,
+                         "torchrun must end the rank that waits for this one")
         status, _, err = self.run_probe("run", plan, "--output", self.result)
         self.assertEqual(status, 2)
         self.assertIn("torchrun --nproc-per-node 2", err)

@@ -24,7 +24,8 @@ the ending). Nothing is installed and nothing is downloaded: the model gets rand
 
 EXIT_STATUSES = """exit status:
   0    a result was written; out of memory is a result too (its "error" says so)
-  1    the run broke off; the result has what was measured until then, and the reason
+  1    the run broke off; the result has what was measured until then, and the reason. Of several ranks also where
+       memory ran out, so that torchrun ends the others
   2    the command line, the plan or the snapshot is wrong, or the probe does not run such a plan
   3    a library or the GPU is missing, or the result cannot be written
   130  interrupted; nothing was written
@@ -101,12 +102,16 @@ def _run(arguments, make_workload) -> int:
     plan = read_plan(arguments.plan, arguments.config)
     rank, ranks, local_rank = (0, 1, 0) if arguments.dry_run else scope.ranks_of_run(plan)
     options = Options(arguments.output, arguments.dry_run, arguments.steps, arguments.snapshot, arguments.history, rank, ranks, local_rank)
-    return run(plan, options, make_workload or environment.workload_for, Progress())
+    try:
+        return run(plan, options, make_workload or environment.workload_for, Progress())
+    except BadInput as error:  # of the plan, found only when it is run
+        error.file = error.file or str(arguments.plan)
+        raise
 
 
 def _snapshot(arguments) -> int:
     from . import output, snapshot
 
     output.check_writable(arguments.output)
-    output.write_json(arguments.output, snapshot.timeline_of_file(arguments.pickle, arguments.device))
+    output.write_json(arguments.output, snapshot.timeline_of_file(arguments.pickle, arguments.device), indent=None)
     return OK

@@ -41,8 +41,8 @@ def _unwritable(path: pathlib.Path, error: Exception) -> EnvironmentFault:
                             file=str(path))
 
 
-def write_json(path: pathlib.Path, document) -> None:
-    write_bytes(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("ascii"))
+def write_json(path: pathlib.Path, document, indent: int | None = 1) -> None:
+    write_bytes(path, (json.dumps(document, indent=indent, allow_nan=False) + "\n").encode("ascii"))
 
 
 def write_bytes(path: pathlib.Path, data: bytes) -> None:

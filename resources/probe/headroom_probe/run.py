@@ -56,8 +56,8 @@ class Workload(Protocol):
 
     def write_snapshot(self, path: pathlib.Path) -> None: ...
 
-    def close(self) -> None:
-        """Lets go of what must not outlive the run. Called once, after everything else."""
+    def close(self, failed: bool) -> None:
+        """Lets go of what must not outlive the run. Called once, after everything else, the writing of the result included."""
 
 
 def run(plan: Plan, options: Options, make_workload: Callable[[Plan, Options], Workload], progress: Progress) -> int:
@@ -70,26 +70,29 @@ def run(plan: Plan, options: Options, make_workload: Callable[[Plan, Options], W
         output.check_writable(snapshot)
     progress.say("importing libraries")
     workload = make_workload(plan, options)
+    failed = True
     try:
         result = _measure(plan, options, workload, progress)
-        if snapshot and not options.dry_run:
+        if snapshot:
             progress.say(f"writing {snapshot.name}")
             workload.write_snapshot(snapshot)
+        output.write_json(target, result)
+        error = result["error"]
+        failed = error is not None
+        progress.say(f"wrote {target.name}: {error['kind']}" if failed else f"wrote {target.name}")
+        if failed and error["kind"] != "out-of-memory":
+            print(f"headroom_probe: the run broke off: {error['message']}", file=sys.stderr)
+            return FAILED
+        # Of several ranks the others wait for this one: torchrun ends them where one fails.
+        return FAILED if failed and options.ranks > 1 else OK
     finally:
-        workload.close()
-    output.write_json(target, result)
-    error = result["error"]
-    progress.say(f"wrote {target.name}" if error is None else f"wrote {target.name}: {error['kind']}")
-    if error is not None and error["kind"] != "out-of-memory":
-        print(f"headroom_probe: the run broke off: {error['message']}", file=sys.stderr)
-        return FAILED
-    return OK
+        workload.close(failed)
 
 
 def _measure(plan: Plan, options: Options, workload: Workload, progress: Progress) -> dict:
     tokens = plan.tokens * plan["batch.gradient_accumulation"]
     meter = PhaseMeter(workload.gauge, tokens, lambda step, phase: progress.say(_saying(step, options.steps, phase), step, phase))
-    error = None
+    error, notes = None, []
     try:
         meter.begin_load()
         workload.load()
@@ -104,14 +107,16 @@ def _measure(plan: Plan, options: Options, workload: Workload, progress: Progres
     except Exception as caught:
         error = _error_of(caught, workload.is_out_of_memory(caught), meter)
         with contextlib.suppress(Exception):  # the device may answer nothing any more
-            error["alive"] = workload.alive()
+            notes.append("alive when the run ended: " + ", ".join(f"{name} {size} bytes" for name, size in workload.alive().items()))
         meter.break_off()
+    described = workload.describe()
     return {
         "headroom_probe": RESULT_FORMAT,
         "plan": plan.document(),
         "model_config": None if "config" in plan.model else plan.config,
         "how": "dry-run" if options.dry_run else "gpu",
-        **workload.describe(),
+        **described,
+        "notes": described["notes"] + notes,
         "rank": options.rank,
         "ranks": options.ranks,
         **workload.figures(),
@@ -129,7 +134,6 @@ def _error_of(caught: Exception, out_of_memory: bool, meter: PhaseMeter) -> dict
         "message": message if out_of_memory else f"{type(caught).__name__}: {message}",
         "step": meter.step,
         "phase": meter.phase,
-        "alive": None,
         "place": None if out_of_memory else _place_of(caught),
     }
 

@@ -8,6 +8,7 @@ library is kept in the user's cache folder.
 """
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import importlib.util
@@ -60,7 +61,9 @@ def _cache_folder() -> pathlib.Path:
             return root
     except (OSError, RuntimeError):
         pass
-    return pathlib.Path(tempfile.mkdtemp(prefix="headroom-probe-"))
+    made = pathlib.Path(tempfile.mkdtemp(prefix="headroom-probe-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def _compile(source: bytes, torch_folder: pathlib.Path, made: pathlib.Path) -> None:

@@ -127,6 +127,6 @@ class DryRun:
     def write_snapshot(self, path) -> None:
         raise Unsupported("--snapshot", "a dry run has no allocator to record", "run on a GPU")
 
-    def close(self) -> None:
+    def close(self, failed: bool) -> None:
         self._loop = None
         self._patches.close()

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import sys
 
 import torch
 
 from .. import environment
-from ..errors import EnvironmentFault
+from ..errors import FAILED, EnvironmentFault
 from ..phases import PhaseMeter
 from ..plan import Plan
 from ..training import inventory, model as models, one_device
@@ -62,6 +63,7 @@ class GpuRun:
         if self._engine == "none":
             self._loop = one_device.make_loop(self._plan, device, self._stack, empty=True)
             if self._plan["compile"]:
+                self._loop.meter_loss = False  # entering a phase would break the graph
                 self._loop.model = torch.compile(self._loop.model)
         else:
             self._loop = engines.make_loop(self._engine, self._plan, self._device, self._stack)
@@ -123,7 +125,12 @@ class GpuRun:
             with contextlib.suppress(OSError):
                 partial.unlink()
 
-    def close(self) -> None:
+    def close(self, failed: bool) -> None:
         self._loop = None
+        if failed and self._options.ranks > 1:
+            # The other ranks wait in a collective call, and an orderly end of the group would wait for them.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(FAILED)
         self._stack.close()
         self._device.close()

@@ -42,6 +42,8 @@ class Loop:
     optimizer_step: Callable | None = None
     #: whether the loop divides the loss by the number of micro-batches
     divides_loss: bool = True
+    #: whether the loss is a phase of its own
+    meter_loss: bool = True
     #: the model inside an engine's wrapper
     module: object = None
     #: elements, counted before an engine cuts parameters up
@@ -53,7 +55,7 @@ class Loop:
     backward_ended: Callable = _nothing
 
     def begin_loss(self) -> None:
-        if self.meter is not None and self.meter.phase == "forward":
+        if self.meter_loss and self.meter is not None and self.meter.phase == "forward":
             self.meter.enter("loss")
 
     def step(self, meter: PhaseMeter) -> None:

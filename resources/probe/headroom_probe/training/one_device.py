@@ -71,7 +71,8 @@ def make_loop(plan: Plan, device: str, stack: contextlib.ExitStack, *, attention
     """
     loop = Loop(plan, None, [], [], None, None, autocast=autocast_of(plan), device_type=torch.device(device).type)
     loop.module = build_model(plan, start or device, stack, loop.begin_loss, attention=attention, fill=fill, empty=empty)
-    losses.watch_head(loop.module, loop.begin_loss)
+    if not plan["compile"]:  # a hook would break the graph
+        losses.watch_head(loop.module, loop.begin_loss)
     loop.model = loop.module
     if wrap is not None:
         loop.counts = models.parameter_counts(loop.module)
