@@ -80,6 +80,7 @@ class Reading(support.TestCase):
         self.refused({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}}, "model.preset", "--config")
         self.refused({"headroom_plan": 1, "model": {"config": {"hidden_size": 3}}}, "model.config.model_type", "missing")
         self.refused({"headroom_plan": 1, "model": {"config": {"model_type": "llama", "num_hidden_layers": 10**9}}}, "num_hidden_layers", "512")
+        self.refused({"headroom_plan": 1, "model": {"config": support.TINY_CONFIG | {"vocab_size": 0}}}, "vocab_size", "at least 1")
 
     def test_a_preset_with_its_config(self):
         config = self.write("config.json", support.TINY_CONFIG)

@@ -139,6 +139,10 @@ def _config_of(config, file: str) -> dict:
         if isinstance(layers, bool) or not isinstance(layers, (int, float)) or not 1 <= layers <= MOST_LAYERS:
             raise BadInput(f"{where}.{key}".lstrip("."), f"must be a whole number from 1 to {MOST_LAYERS}",
                            "take the model's own config.json", file=file)
+    for key in ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads", "vocab_size"):
+        size = config.get(key)
+        if isinstance(size, (int, float)) and size < 1:  # of another kind it is transformers' to judge
+            raise BadInput(f"{where}.{key}".lstrip("."), "must be at least 1", "take the model's own config.json", file=file)
     return config
 
 

@@ -7,7 +7,7 @@ import peft
 
 from ..errors import BadInput, Unsupported
 from ..plan import Plan
-from .model import DTYPES
+from .model import DTYPES, in_one_line
 
 
 def add(plan: Plan, model):
@@ -17,7 +17,7 @@ def add(plan: Plan, model):
     try:
         model = peft.get_peft_model(model, config, autocast_adapter_dtype=wanted == "float32")
     except (ValueError, KeyError, AttributeError) as error:  # no such module, or one that takes no adapter
-        raise BadInput("method", f"PEFT refuses it: {str(error)[:400]}", "check method.targets and method.modules_to_save") from error
+        raise BadInput("method", f"PEFT refuses it: {in_one_line(error)}", "check method.targets and method.modules_to_save") from error
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and parameter.dtype is not DTYPES[wanted] and ("lora_" in name or "magnitude" in name):
             raise Unsupported("method.adapter_dtype", f"PEFT makes {name} {str(parameter.dtype).removeprefix('torch.')}",

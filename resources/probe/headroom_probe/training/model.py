@@ -30,11 +30,15 @@ def config_of(plan: Plan):
     try:
         config = transformers.CONFIG_MAPPING[kind](**known)
     except Exception as error:  # each class checks in its own way
-        raise BadInput("model.config", f"transformers refuses it: {type(error).__name__}: {str(error)[:400]}", "mend the config.json") from error
+        raise BadInput("model.config", f"transformers refuses it: {in_one_line(error)}", "mend the config.json") from error
     if type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
         raise Unsupported("model.config.model_type", f"{kind[:80]} is no causal language model of transformers", "take a decoder's config.json")
     config.use_cache = False
     return config
+
+
+def in_one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
 
 
 def build(plan: Plan, config, device: str, attention: str | None = None):
@@ -51,7 +55,7 @@ def build(plan: Plan, config, device: str, attention: str | None = None):
     except (ImportError, ValueError, TypeError, RuntimeError, AttributeError, KeyError, IndexError, OverflowError, ZeroDivisionError, AssertionError) as error:
         if "CUDA" in str(error):
             raise  # the device's fault, not the config's
-        raise BadInput("model.config", f"transformers cannot build the model: {type(error).__name__}: {str(error)[:400]}", "mend the config.json") from error
+        raise BadInput("model.config", f"transformers cannot build the model: {in_one_line(error)}", "mend the config.json") from error
 
 
 @contextlib.contextmanager
