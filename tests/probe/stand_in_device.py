@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stands in for gpu.cuda_device.CudaDevice: the host plays the GPU, and its storages are counted as a GPU's would be."""
+
 from __future__ import annotations
 
 import pathlib

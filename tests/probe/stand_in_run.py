@@ -4,6 +4,7 @@
 
 "" nothing, "oom" memory runs out in the second step's backward, "fail" another error there, "wait" it hangs there.
 """
+
 import os
 import sys
 import time

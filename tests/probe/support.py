@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the probe's tests share. Each test file is a program that ctest runs."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -16,8 +17,17 @@ PROBE = SOURCE_DIR / "resources" / "probe"
 SKIPPED = 77
 sys.path.insert(0, str(PROBE))
 
-TINY_CONFIG = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 2, "num_attention_heads": 4,
-               "num_key_value_heads": 2, "vocab_size": 256, "max_position_embeddings": 128, "tie_word_embeddings": True}
+TINY_CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 160,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 256,
+    "max_position_embeddings": 128,
+    "tie_word_embeddings": True,
+}
 
 
 def tiny_plan(**changes) -> dict:
@@ -51,10 +61,15 @@ def missing(*modules: str) -> list[str]:
 
 
 def main(*needed: str, loader=unittest.defaultTestLoader) -> None:
-    """Runs the tests of the calling file. Where a needed module is missing they are skipped, visibly, or fail if HEADROOM_REQUIRE_PYTORCH is set."""
+    """Runs the tests of the calling file.
+
+    Where a needed module is missing they are skipped, visibly; with HEADROOM_REQUIRE_PYTORCH in the environment they fail.
+    """
     absent = missing(*needed)
     if absent:
-        print(f"SKIPPED: this Python ({sys.executable}) has no {', '.join(absent)}: packaging/test.sh makes one that has, "
-              "-DHEADROOM_PROBE_PYTHON=... names another")
+        print(
+            f"SKIPPED: this Python ({sys.executable}) has no {', '.join(absent)}: packaging/test.sh makes one that has, "
+            "-DHEADROOM_PROBE_PYTHON=... names another"
+        )
         sys.exit(1 if os.environ.get("HEADROOM_REQUIRE_PYTORCH") else SKIPPED)
     unittest.main(verbosity=2, testLoader=loader)

@@ -5,6 +5,7 @@
 The traces hold full fine-tuning, LoRA, DoRA and QLoRA, nine optimizers, four precisions, both checkpointings, every loss and
 kernel, accumulation and eight families. Every figure must be equal to the byte; the engine's within 0.1 %.
 """
+
 import json
 import os
 import pathlib
@@ -26,7 +27,12 @@ RUNNING = ("forward", "loss", "backward", "optimizer")
 def figures_of_result(result: dict) -> dict:
     last, first = result["steps"][2], result["steps"][0]
     made = {f"parameters.{k}": v for k, v in result["parameters"].items()} | {f"steady.{k}": v for k, v in result["steady"].items()}
-    made |= {"peak": last["allocated"], "first_step": first["allocated"], "saved_activations": result["saved_activations"], "phases.load": result["load"]["allocated"]}
+    made |= {
+        "peak": last["allocated"],
+        "first_step": first["allocated"],
+        "saved_activations": result["saved_activations"],
+        "phases.load": result["load"]["allocated"],
+    }
     made |= {f"phases.{phase['name']}": phase["allocated"] for phase in last["phases"]}
     return made | {f"first_phases.{phase['name']}": phase["allocated"] for phase in first["phases"] if phase["name"] in RUNNING}
 
@@ -34,8 +40,14 @@ def figures_of_result(result: dict) -> dict:
 def figures_of_estimate(estimate: dict) -> dict:
     """Of a trace's "expect", or of the engine's answer, which has the same shape."""
     made = {f"{group}.{k}": v for group in ("parameters", "steady") for k, v in estimate[group].items()}
-    made |= {"peak": estimate["peak"]["allocated"], "first_step": estimate["first_step"]["allocated"], "saved_activations": estimate["saved_activations"]}
-    return made | {f"{group}.{phase['name']}": phase["allocated"] for group in ("phases", "first_phases") for phase in estimate.get(group, [])}
+    made |= {
+        "peak": estimate["peak"]["allocated"],
+        "first_step": estimate["first_step"]["allocated"],
+        "saved_activations": estimate["saved_activations"],
+    }
+    return made | {
+        f"{group}.{phase['name']}": phase["allocated"] for group in ("phases", "first_phases") for phase in estimate.get(group, [])
+    }
 
 
 def quiet():
@@ -47,7 +59,12 @@ class DryRun(support.TestCase):
 
     def run_plan(self, document: dict, *options) -> dict:
         target = self.folder / "r.headroom-probe.json"
-        status = run(read_plan(self.write("plan.headroom.json", document), *options), Options(target, dry_run=True), environment.workload_for, quiet())
+        status = run(
+            read_plan(self.write("plan.headroom.json", document), *options),
+            Options(target, dry_run=True),
+            environment.workload_for,
+            quiet(),
+        )
         result = json.loads(target.read_text())
         self.assertEqual((status, result["error"]), (0, None))
         return result
@@ -67,8 +84,13 @@ class DryRun(support.TestCase):
             self.skipTest("HEADROOM_CLI names no headroom-cli")
         self.assertTrue(DryRun.measured, "the dry runs come first")
         cases = [case for case in CASES if case["id"] in DryRun.measured]
-        done = subprocess.run([cli, "estimate", "--jsonl", "-", "--json"], input="".join(json.dumps(case["plan"]) + "\n" for case in cases),
-                              capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [cli, "estimate", "--jsonl", "-", "--json"],
+            input="".join(json.dumps(case["plan"]) + "\n" for case in cases),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual(len(answers), len(cases))
         for case, answer in zip(cases, answers):
@@ -81,7 +103,9 @@ class DryRun(support.TestCase):
 
     def test_a_result_says_what_a_dry_run_cannot_know(self):
         config = self.write("config.json", support.TINY_CONFIG)
-        result = self.run_plan({"headroom_plan": 1, "model": {"preset": "some/model"}, "batch": {"sequence_length": 16}, "runtime": {"torch": "2.4"}}, config)
+        result = self.run_plan(
+            {"headroom_plan": 1, "model": {"preset": "some/model"}, "batch": {"sequence_length": 16}, "runtime": {"torch": "2.4"}}, config
+        )
         self.assertEqual((result["how"], result["gpu"], result["versions"]["driver"]), ("dry-run", None, None))
         self.assertEqual({result["steps"][0][name] for name in ("seconds", "tokens_per_second", "reserved", "device")}, {None})
         self.assertEqual((result["plan"]["model"], result["model_config"]), ({"preset": "some/model"}, support.TINY_CONFIG))
@@ -95,8 +119,13 @@ class DryRun(support.TestCase):
         self.assertEqual([path.name for path in self.folder.iterdir()], ["plan.headroom.json"])
 
     def test_configs_that_transformers_does_not_take(self):
-        for change, what in (({"model_type": "nothing"}, "knows no"), ({"model_type": "t5"}, "no causal language model"), ({"hidden_size": "x"}, ""),
-                             ({"num_attention_heads": 0}, ""), ({"hidden_size": 10**15, "vocab_size": 10**15}, "")):
+        for change, what in (
+            ({"model_type": "nothing"}, "knows no"),
+            ({"model_type": "t5"}, "no causal language model"),
+            ({"hidden_size": "x"}, ""),
+            ({"num_attention_heads": 0}, ""),
+            ({"hidden_size": 10**15, "vocab_size": 10**15}, ""),
+        ):
             with self.subTest(change):
                 self.refused(support.tiny_plan() | {"model": {"config": support.TINY_CONFIG | change}}, "model.config", what)
 
@@ -107,8 +136,13 @@ class DryRun(support.TestCase):
         """As on another machine: started elsewhere, with nothing of the source tree beside it; its GPUs are packed in it."""
         plan = support.tiny_plan(kernels="liger") | {"gpus": ["nvidia-h100-sxm5-80gb"]}
         program = os.environ.get("HEADROOM_PROBE_ARCHIVE") or str(support.PROBE)
-        done = subprocess.run([sys.executable, program, "run", str(self.write("plan.json", plan)), "--output", "r.json", "--dry-run"], cwd=self.folder,
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, program, "run", str(self.write("plan.json", plan)), "--output", "r.json", "--dry-run"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("132 multiprocessors", json.loads((self.folder / "r.json").read_text())["notes"][0])
 

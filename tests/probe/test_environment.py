@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is seen to before PyTorch is imported: libraries, environment variables, and the driver's library."""
+
 import ctypes
 import pathlib
 import subprocess
@@ -20,8 +21,10 @@ class Environment(support.TestCase):
 
     def test_nothing_but_what_the_plan_needs_is_asked_for(self):
         self.assertEqual(set(environment.needs(self.plan(), False)), {"torch", "transformers"})
-        self.assertEqual(set(environment.needs(self.plan(method__kind="qlora", loss="fused-linear", attention="flash-attention-2"), False)),
-                         {"torch", "transformers", "peft", "bitsandbytes", "liger-kernel", "flash-attn"})
+        self.assertEqual(
+            set(environment.needs(self.plan(method__kind="qlora", loss="fused-linear", attention="flash-attention-2"), False)),
+            {"torch", "transformers", "peft", "bitsandbytes", "liger-kernel", "flash-attn"},
+        )
         self.assertNotIn("flash-attn", environment.needs(self.plan(attention="flash-attention-2"), True))
         self.assertIn("bitsandbytes", environment.needs(self.plan(optimizer__kind="lion"), False))
         self.assertIn("deepspeed", environment.needs(self.plan(precision__recipe="bf16-master"), False))
@@ -31,15 +34,22 @@ class Environment(support.TestCase):
         with mock.patch.object(environment, "version_of", versions.get), mock.patch("importlib.util.find_spec"):
             with self.assertRaises(EnvironmentFault) as caught:
                 environment.check_libraries(self.plan(method__kind="lora"), False)
-        self.assertIn("torch >= 2.4 (for everything) is needed, 2.3.1+cu121 is installed; transformers >= 4.48 (for the model) is missing", str(caught.exception))
+        self.assertIn(
+            "torch >= 2.4 (for everything) is needed, 2.3.1+cu121 is installed; transformers >= 4.48 (for the model) is missing",
+            str(caught.exception),
+        )
         self.assertNotIn("peft", str(caught.exception))
         self.assertEqual(caught.exception.status, 3)
 
     def test_the_plan_decides_the_allocator_s_options(self):
         plan = self.plan(runtime__expandable_segments=True, runtime__max_split_size_mb=128)
-        self.assertEqual(environment.variables(plan, False, (2, 13))["PYTORCH_ALLOC_CONF"], "expandable_segments:True,max_split_size_mb:128")
+        self.assertEqual(
+            environment.variables(plan, False, (2, 13))["PYTORCH_ALLOC_CONF"], "expandable_segments:True,max_split_size_mb:128"
+        )
         old = environment.variables(plan, False, (2, 8))
-        self.assertEqual((old["PYTORCH_ALLOC_CONF"], old["PYTORCH_CUDA_ALLOC_CONF"]), (None, "expandable_segments:True,max_split_size_mb:128"))
+        self.assertEqual(
+            (old["PYTORCH_ALLOC_CONF"], old["PYTORCH_CUDA_ALLOC_CONF"]), (None, "expandable_segments:True,max_split_size_mb:128")
+        )
         with mock.patch.dict("os.environ", {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:21", "CUBLAS_WORKSPACE_CONFIG": ":1:1"}):
             environment.apply_variables(environment.variables(self.plan(), False, (2, 13)))
             self.assertNotIn("PYTORCH_CUDA_ALLOC_CONF", environment.os.environ)
@@ -47,7 +57,9 @@ class Environment(support.TestCase):
 
     def test_the_workspace_only_where_the_plan_says_so(self):
         for given, wanted in ((0, ":0:0"), (8519680, ":8320:1"), (1, ":1:1")):
-            self.assertEqual(environment.variables(self.plan(runtime__cublas_workspace_bytes=given), False, (2, 13))["CUBLAS_WORKSPACE_CONFIG"], wanted)
+            self.assertEqual(
+                environment.variables(self.plan(runtime__cublas_workspace_bytes=given), False, (2, 13))["CUBLAS_WORKSPACE_CONFIG"], wanted
+            )
         self.assertNotIn("CUBLAS_WORKSPACE_CONFIG", environment.variables(self.plan(), False, (2, 13)))
 
     def test_no_network_and_in_a_dry_run_no_gpu(self):
@@ -60,17 +72,30 @@ class Environment(support.TestCase):
 
     def test_most_of_the_package_needs_no_pytorch(self):
         """In a Python that refuses to import it."""
-        program = ("import sys; sys.modules.update(dict.fromkeys(('torch', 'transformers', 'peft', 'bitsandbytes', 'deepspeed')))\n"
-                   "import headroom_probe.cli, headroom_probe.environment, headroom_probe.run, headroom_probe.snapshot, headroom_probe.scope\n"
-                   "import headroom_probe.phases, headroom_probe.output, headroom_probe.precision, headroom_probe.gpu.nvml")
+        program = (
+            "import sys; sys.modules.update(dict.fromkeys(('torch', 'transformers', 'peft', 'bitsandbytes', 'deepspeed')))\n"
+            "import headroom_probe.cli, headroom_probe.environment, headroom_probe.run, headroom_probe.snapshot, headroom_probe.scope\n"
+            "import headroom_probe.phases, headroom_probe.output, headroom_probe.precision, headroom_probe.gpu.nvml"
+        )
         done = subprocess.run([sys.executable, "-c", program], cwd=support.PROBE, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_no_module_fetches_or_installs(self):
         for path in pathlib.Path(support.PROBE).rglob("*.py"):
             text = path.read_text()
-            for name in ("urllib", "requests", "http.client", "from_pretrained(", "snapshot_download", "hf_hub_download", "pip install", "eval(", "exec(",
-                         "trust_remote_code=True", "shell=True"):
+            for name in (
+                "urllib",
+                "requests",
+                "http.client",
+                "from_pretrained(",
+                "snapshot_download",
+                "hf_hub_download",
+                "pip install",
+                "eval(",
+                "exec(",
+                "trust_remote_code=True",
+                "shell=True",
+            ):
                 self.assertNotIn(name, text, path.name)
 
 
@@ -112,7 +137,9 @@ class Driver(support.TestCase):
         library = FakeNvml()
         opened = nvml.Nvml.open(lambda name: library)
         self.assertEqual(opened.driver(), "580.65.06")
-        self.assertEqual({uuid: opened.used(handle) for uuid, handle in opened.devices().items()}, {"GPU-0000-0": 300 << 20, "GPU-0000-1": 5 << 30})
+        self.assertEqual(
+            {uuid: opened.used(handle) for uuid, handle in opened.devices().items()}, {"GPU-0000-0": 300 << 20, "GPU-0000-1": 5 << 30}
+        )
         opened.close()
         self.assertTrue(library.ended)
 

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What runs on a GPU, all but torch.cuda's own calls: real tensors on the host, whose storages the stand-in device counts."""
+
 import json
 import os
 import pathlib
@@ -87,7 +88,9 @@ class OneDevice(support.TestCase):
         whole = self.run_plan(method__kind="lora", method__rank=4, method__dora=True)
         for storage in ("nf4", "nf4-double", "int8"):
             with self.subTest(storage):
-                quantised = self.run_plan(method__kind="qlora", method__rank=4, method__quantization=storage, method__kbit_preparation=False)
+                quantised = self.run_plan(
+                    method__kind="qlora", method__rank=4, method__quantization=storage, method__kbit_preparation=False
+                )
                 self.assertEqual(quantised["parameters"], lora["parameters"], "quantised weights count by their elements")
                 self.assertLess(quantised["steady"]["weights"], whole["steady"]["weights"])
 
@@ -157,13 +160,29 @@ class Insides(support.TestCase):
         self.assertLess(loop.model(input_ids=loop.input_ids, labels=loop.labels).loss.item(), 20)
 
     def test_deepspeed_s_configuration(self):
-        plan = read_plan(self.write("plan.json", support.tiny_plan(
-            parallel__engine="deepspeed", parallel__data=8, parallel__zero_stage=3, parallel__bucket_sizes="auto", parallel__overlap_communication=True,
-            parallel__offload="optimizer", precision__recipe="fp16-master", loop__clip_grad_norm=True, batch__gradient_accumulation=4)))
+        plan = read_plan(
+            self.write(
+                "plan.json",
+                support.tiny_plan(
+                    parallel__engine="deepspeed",
+                    parallel__data=8,
+                    parallel__zero_stage=3,
+                    parallel__bucket_sizes="auto",
+                    parallel__overlap_communication=True,
+                    parallel__offload="optimizer",
+                    precision__recipe="fp16-master",
+                    loop__clip_grad_norm=True,
+                    batch__gradient_accumulation=4,
+                ),
+            )
+        )
         made = engines.deepspeed_config(plan, 64)
         self.assertEqual((made["fp16"], made["gradient_clipping"], made["gradient_accumulation_steps"]), ({"enabled": True}, 1.0, 4))
         zero = made["zero_optimization"]
-        self.assertEqual((zero["stage"], zero["reduce_bucket_size"], zero["stage3_param_persistence_threshold"], zero["overlap_comm"]), (3, 4096, 640, True))
+        self.assertEqual(
+            (zero["stage"], zero["reduce_bucket_size"], zero["stage3_param_persistence_threshold"], zero["overlap_comm"]),
+            (3, 4096, 640, True),
+        )
         self.assertEqual(zero["offload_optimizer"], {"device": "cpu", "pin_memory": True})
 
     def test_without_a_gpu_the_reason_is_said(self):
@@ -188,12 +207,19 @@ class Ranks(support.TestCase):
         {"parallel__engine": "ddp", "parallel__no_sync": True, "batch__gradient_accumulation": 2},
         {"parallel__engine": "fsdp1", "precision__recipe": "bf16-autocast", "loop__clip_grad_norm": True},
         {"parallel__engine": "fsdp2", "precision__recipe": "bf16-autocast", "loop__clip_grad_norm": True},
-        {"parallel__engine": "fsdp2", "precision__recipe": "bf16-autocast", "parallel__wrap": "accelerate", "parallel__no_sync": True,
-         "batch__gradient_accumulation": 2},
+        {
+            "parallel__engine": "fsdp2",
+            "precision__recipe": "bf16-autocast",
+            "parallel__wrap": "accelerate",
+            "parallel__no_sync": True,
+            "batch__gradient_accumulation": 2,
+        },
     )
 
     def test_engines(self):
-        plans = [str(self.write(f"plan{index}.json", support.tiny_plan(parallel__data=2, **changes))) for index, changes in enumerate(self.PLANS)]
+        plans = [
+            str(self.write(f"plan{index}.json", support.tiny_plan(parallel__data=2, **changes))) for index, changes in enumerate(self.PLANS)
+        ]
         for changes, results in zip(self.PLANS, self.run_ranks(plans)):
             with self.subTest(**changes):
                 self.assertEqual([(r["rank"], r["ranks"], r["error"]) for r in results], [(0, 2, None), (1, 2, None)])
@@ -218,10 +244,23 @@ class Ranks(support.TestCase):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        started = [subprocess.Popen([sys.executable, "-c", program, str(pathlib.Path(__file__).parent), str(self.folder / "r"), *plans],
-                                    stderr=subprocess.PIPE, text=True,
-                                    env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
-                                         "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}) for rank in range(2)]
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", program, str(pathlib.Path(__file__).parent), str(self.folder / "r"), *plans],
+                stderr=subprocess.PIPE,
+                text=True,
+                env={
+                    **os.environ,
+                    "RANK": str(rank),
+                    "WORLD_SIZE": "2",
+                    "LOCAL_RANK": str(rank),
+                    "MASTER_ADDR": "127.0.0.1",
+                    "MASTER_PORT": str(port),
+                    "OMP_NUM_THREADS": "1",
+                },
+            )
+            for rank in range(2)
+        ]
         try:
             for one in started:
                 _, err = one.communicate(timeout=200)
@@ -229,7 +268,10 @@ class Ranks(support.TestCase):
         finally:
             for one in started:
                 one.kill()
-        return [[json.loads(output.path_of_rank(self.folder / f"r{index}.json", rank).read_text()) for rank in range(2)] for index in range(len(plans))]
+        return [
+            [json.loads(output.path_of_rank(self.folder / f"r{index}.json", rank).read_text()) for rank in range(2)]
+            for index in range(len(plans))
+        ]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plans: good ones are completed, bad ones refused with the place, what is wrong and how to mend it."""
+
 import json
 import os
 import subprocess
@@ -34,8 +35,10 @@ class Reading(support.TestCase):
         plan = self.read(support.tiny_plan(optimizer__kind="sgd", method__targets=["q_proj"], method__kind="lora"))
         again = self.read(plan.document())
         self.assertEqual(plan.document(), again.document())
-        self.assertEqual(set(plan.document()["method"]), {"kind", "rank", "targets", "dropout", "adapter_dtype", "dora", "modules_to_save",
-                                                          "quantization", "kbit_preparation"})
+        self.assertEqual(
+            set(plan.document()["method"]),
+            {"kind", "rank", "targets", "dropout", "adapter_dtype", "dora", "modules_to_save", "quantization", "kbit_preparation"},
+        )
 
     def test_whole_numbers_may_have_a_point(self):
         self.assertEqual(self.read(support.tiny_plan(batch__micro_batch=4.0))["batch.micro_batch"], 4)
@@ -79,7 +82,9 @@ class Reading(support.TestCase):
         self.refused({"headroom_plan": 1, "model": {"config": {}, "config_path": "a"}}, "model", "more than one")
         self.refused({"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}}, "model.preset", "--config")
         self.refused({"headroom_plan": 1, "model": {"config": {"hidden_size": 3}}}, "model.config.model_type", "missing")
-        self.refused({"headroom_plan": 1, "model": {"config": {"model_type": "llama", "num_hidden_layers": 10**9}}}, "num_hidden_layers", "512")
+        self.refused(
+            {"headroom_plan": 1, "model": {"config": {"model_type": "llama", "num_hidden_layers": 10**9}}}, "num_hidden_layers", "512"
+        )
         self.refused({"headroom_plan": 1, "model": {"config": support.TINY_CONFIG | {"vocab_size": 0}}}, "vocab_size", "at least 1")
 
     def test_a_preset_with_its_config(self):
@@ -189,7 +194,10 @@ class Agreement(support.TestCase):
             with self.subTest(field.path):
                 # A value beyond the field's own range: Headroom must refuse it too, and not for its size the limit itself.
                 if field.kind in ("integer", "real"):
-                    for bound, beyond, what in ((field.high, field.high + 1, "must be at most"), (field.low, field.low - 1, "must be at least")):
+                    for bound, beyond, what in (
+                        (field.high, field.high + 1, "must be at most"),
+                        (field.low, field.low - 1, "must be at least"),
+                    ):
                         self.assertIn(what, self.answer(cli, document, field, beyond, "what"))
                         self.assertNotIn(what, self.answer(cli, document, field, bound, "what"))
                 elif field.kind == "choice":

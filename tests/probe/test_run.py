@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A run from the command line to its file, with a stand-in for PyTorch: figures, exit statuses, and what is left when it ends early."""
+
 import json
 import os
 import pathlib
@@ -25,8 +26,14 @@ class Runs(support.TestCase):
 
     def start(self, *arguments, program=STAND_IN, **variables):
         # A group of its own, so that a test's Ctrl-C reaches nobody else.
-        return subprocess.Popen([sys.executable, str(program), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}, start_new_session=True)
+        return subprocess.Popen(
+            [sys.executable, str(program), *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables},
+            start_new_session=True,
+        )
 
     def run_probe(self, *arguments, **options):
         started = self.start(*arguments, **options)
@@ -46,7 +53,9 @@ class Runs(support.TestCase):
         status, out, err = self.run_plan("--steps", "4")
         self.assertEqual((status, out), (0, "closed\n"), err)
         result = self.read()
-        self.assertEqual((result["headroom_probe"], result["how"], result["rank"], result["ranks"], result["error"]), (1, "gpu", 0, 1, None))
+        self.assertEqual(
+            (result["headroom_probe"], result["how"], result["rank"], result["ranks"], result["error"]), (1, "gpu", 0, 1, None)
+        )
         self.assertEqual(result["load"]["allocated"], 1500)
         self.assertEqual([step["allocated"] for step in result["steps"]], [1400, 1350, 1350, 1350])
         phases = {phase["name"]: phase["allocated"] for phase in result["steps"][2]["phases"]}
@@ -72,9 +81,13 @@ class Runs(support.TestCase):
         status, _, err = self.run_plan(HEADROOM_STAND_IN="oom")
         self.assertEqual(status, 0, err)
         result = self.read()
-        self.assertEqual({k: result["error"][k] for k in ("kind", "message", "step", "phase")},
-                         {"kind": "out-of-memory", "message": "CUDA out of memory. Tried to allocate 2.00 GiB.", "step": 1, "phase": "backward"})
-        self.assertEqual(result["notes"], ["alive when the run ended: weights 1000 bytes, gradients 0 bytes, optimizer 0 bytes, allocated 1050 bytes"])
+        self.assertEqual(
+            {k: result["error"][k] for k in ("kind", "message", "step", "phase")},
+            {"kind": "out-of-memory", "message": "CUDA out of memory. Tried to allocate 2.00 GiB.", "step": 1, "phase": "backward"},
+        )
+        self.assertEqual(
+            result["notes"], ["alive when the run ended: weights 1000 bytes, gradients 0 bytes, optimizer 0 bytes, allocated 1050 bytes"]
+        )
         self.assertEqual(len(result["steps"]), 2, "the first step and what was seen of the second")
         self.assertEqual([phase["name"] for phase in result["steps"][1]["phases"]], ["forward", "loss", "backward"])
         self.assertIsNone(result["steps"][1]["seconds"])
@@ -115,14 +128,18 @@ class Runs(support.TestCase):
     def test_every_rank_has_its_file(self):
         plan = self.write("two.json", support.tiny_plan(parallel__engine="ddp", parallel__data=2))
         for rank in ("0", "1"):
-            status, _, err = self.run_probe("run", plan, "--output", self.result, "--snapshot", self.folder / "s.pickle",
-                                            RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank)
+            status, _, err = self.run_probe(
+                "run", plan, "--output", self.result, "--snapshot", self.folder / "s.pickle", RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank
+            )
             self.assertEqual(status, 0, err)
         self.assertEqual(self.read(self.folder / "r.rank1.headroom-probe.json")["rank"], 1)
         self.assertEqual((self.read()["rank"], self.read()["ranks"]), (0, 2))
         self.assertIn("s.rank1.pickle", self.files())
-        self.assertEqual(self.run_probe("run", plan, "--output", self.result, RANK="1", WORLD_SIZE="2", HEADROOM_STAND_IN="oom")[0], 1,
-                         "torchrun must end the rank that waits for this one")
+        self.assertEqual(
+            self.run_probe("run", plan, "--output", self.result, RANK="1", WORLD_SIZE="2", HEADROOM_STAND_IN="oom")[0],
+            1,
+            "torchrun must end the rank that waits for this one",
+        )
         status, _, err = self.run_probe("run", plan, "--output", self.result)
         self.assertEqual(status, 2)
         self.assertIn("torchrun --nproc-per-node 2", err)
@@ -138,10 +155,18 @@ class Runs(support.TestCase):
                 self.assertNotIn("Traceback", err)
 
     def test_bad_command_lines(self):
-        for arguments in ((), ("run",), ("run", self.plan), ("run", self.plan, "--output", self.result, "--steps", "2"),
-                          ("run", self.plan, "--output", self.result, "--steps", "x"), ("run", self.plan, "--output", self.result, "--history"),
-                          ("run", self.plan, "--output", self.result, "--dry-run", "--snapshot", "s"), ("--nothing",),
-                          ("run", self.folder / "absent.json", "--output", self.result), ("snapshot", self.plan, "--output", self.result)):
+        for arguments in (
+            (),
+            ("run",),
+            ("run", self.plan),
+            ("run", self.plan, "--output", self.result, "--steps", "2"),
+            ("run", self.plan, "--output", self.result, "--steps", "x"),
+            ("run", self.plan, "--output", self.result, "--history"),
+            ("run", self.plan, "--output", self.result, "--dry-run", "--snapshot", "s"),
+            ("--nothing",),
+            ("run", self.folder / "absent.json", "--output", self.result),
+            ("snapshot", self.plan, "--output", self.result),
+        ):
             with self.subTest(arguments):
                 status, _, err = self.run_probe(*arguments)
                 self.assertEqual(status, 2)
@@ -177,8 +202,12 @@ class SingleFile(Runs):
     def test_missing_libraries_are_named_at_once(self):
         plan = self.write("q.json", support.tiny_plan(method__kind="qlora", kernels="liger"))
         # Without site-packages no Python has PyTorch.
-        done = subprocess.run([sys.executable, "-S", "-E", self.archive, "run", str(plan), "--output", str(self.result), "--dry-run"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-S", "-E", self.archive, "run", str(plan), "--output", str(self.result), "--dry-run"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 3, done.stderr)
         for name in ("torch >= ", "transformers >= ", "peft >= ", "bitsandbytes >= ", "liger-kernel >= "):
             self.assertIn(name, done.stderr)
@@ -188,8 +217,13 @@ class SingleFile(Runs):
 
 class Files(support.TestCase):
     def test_names_of_ranks(self):
-        for name, rank, wanted in (("a.headroom-probe.json", 0, "a.headroom-probe.json"), ("a.headroom-probe.json", 3, "a.rank3.headroom-probe.json"),
-                                   ("a.json", 1, "a.rank1.json"), ("a", 1, "a.rank1"), ("a.b.pickle", 2, "a.b.rank2.pickle")):
+        for name, rank, wanted in (
+            ("a.headroom-probe.json", 0, "a.headroom-probe.json"),
+            ("a.headroom-probe.json", 3, "a.rank3.headroom-probe.json"),
+            ("a.json", 1, "a.rank1.json"),
+            ("a", 1, "a.rank1"),
+            ("a.b.pickle", 2, "a.b.rank2.pickle"),
+        ):
             self.assertEqual(output.path_of_rank(pathlib.Path("/x") / name, rank), pathlib.Path("/x") / wanted)
 
     def test_no_half_written_file(self):

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Memory snapshots: their timeline, and pickles that are attacks."""
+
 import io
 import os
 import pathlib
@@ -22,17 +23,39 @@ def example() -> dict:
     """A 2 MiB segment and a 20 MiB one; a large block keeps what its allocation left over, and one tensor outlives the trace."""
     return {
         "segments": [
-            {"device": 0, "address": 0x1000, "total_size": 2 * MIB, "stream": 0, "segment_type": "small", "is_expandable": False,
-             "blocks": [{"address": 0x1000, "size": 1024, "requested_size": 1000, "state": "active_allocated"},
-                        {"address": 0x1400, "size": 2 * MIB - 1024, "state": "inactive"}]},
-            {"device": 0, "address": 0x900000, "total_size": 20 * MIB, "stream": 7, "segment_type": "large",
-             "blocks": [{"size": 20 * MIB, "requested_size": 20 * MIB - 600_000, "state": "active_allocated"}]},
+            {
+                "device": 0,
+                "address": 0x1000,
+                "total_size": 2 * MIB,
+                "stream": 0,
+                "segment_type": "small",
+                "is_expandable": False,
+                "blocks": [
+                    {"address": 0x1000, "size": 1024, "requested_size": 1000, "state": "active_allocated"},
+                    {"address": 0x1400, "size": 2 * MIB - 1024, "state": "inactive"},
+                ],
+            },
+            {
+                "device": 0,
+                "address": 0x900000,
+                "total_size": 20 * MIB,
+                "stream": 7,
+                "segment_type": "large",
+                "blocks": [{"size": 20 * MIB, "requested_size": 20 * MIB - 600_000, "state": "active_allocated"}],
+            },
             {"device": 1, "address": 0, "total_size": 512, "blocks": []},
         ],
         "device_traces": [
-            [event("segment_alloc", 0x1000, 2 * MIB, 100), event("alloc", 0x1000, 1000, 110), event("alloc", 0x1400, 4000, 120),
-             event("segment_alloc", 0x900000, 20 * MIB, 130), event("alloc", 0x900000, 20 * MIB - 600_000, 140),
-             event("free_requested", 0x1400, 4000, 150), event("free_completed", 0x1400, 4000, 150), event("snapshot", 0, 0, 160)],
+            [
+                event("segment_alloc", 0x1000, 2 * MIB, 100),
+                event("alloc", 0x1000, 1000, 110),
+                event("alloc", 0x1400, 4000, 120),
+                event("segment_alloc", 0x900000, 20 * MIB, 130),
+                event("alloc", 0x900000, 20 * MIB - 600_000, 140),
+                event("free_requested", 0x1400, 4000, 150),
+                event("free_completed", 0x1400, 4000, 150),
+                event("snapshot", 0, 0, 160),
+            ],
             [],
         ],
         "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "", "garbage_collection_threshold": 0.5},
@@ -50,7 +73,9 @@ class Timelines(support.TestCase):
             self.assertEqual(made["time_us"], [0, 10, 20, 30, 40, 50, 50])
             self.assertEqual(made["reserved"], [2 * MIB] * 3 + [22 * MIB] * 4)
             # 1000 bytes take a block of 1024; the large block is counted with what was not split off.
-            self.assertEqual(made["allocated"], [0, 1024, 1024 + 4096, 1024 + 4096, 1024 + 4096 + 20 * MIB, 1024 + 20 * MIB, 1024 + 20 * MIB])
+            self.assertEqual(
+                made["allocated"], [0, 1024, 1024 + 4096, 1024 + 4096, 1024 + 4096 + 20 * MIB, 1024 + 20 * MIB, 1024 + 20 * MIB]
+            )
             self.assertEqual(made["peak"], {"allocated": 5120 + 20 * MIB, "reserved": 22 * MIB})
             self.assertEqual((made["at_start"], made["at_end"]["allocated"]), ({"allocated": 0, "reserved": 0}, 1024 + 20 * MIB))
             self.assertEqual([s["pool"] for s in made["segments"]], ["small", "large"])
@@ -73,7 +98,10 @@ class Timelines(support.TestCase):
     def test_long_traces_are_thinned_and_keep_their_peak(self):
         trace = []
         for index in range(snapshot.MOST_POINTS):
-            trace += [event("alloc", index, 512 * (1000 if index == 777 else 1), index), event("free_requested", index, 512 * (1000 if index == 777 else 1), index)]
+            trace += [
+                event("alloc", index, 512 * (1000 if index == 777 else 1), index),
+                event("free_requested", index, 512 * (1000 if index == 777 else 1), index),
+            ]
         made = snapshot.timeline_of({"segments": [], "device_traces": [trace]})
         self.assertLessEqual(len(made["allocated"]), snapshot.MOST_POINTS)
         self.assertEqual((max(made["allocated"]), made["events"]), (512_000, 2 * snapshot.MOST_POINTS))
@@ -129,8 +157,18 @@ class Attacks(support.TestCase):
         self.assertTrue(touched.exists(), "the attack is one: an ordinary unpickler runs it")
 
     def test_names_objects_and_extensions_are_refused(self):
-        for data in (b"cos\nsystem\n.", b"\x80\x04\x8c\x02os\x8c\x06system\x93.", b"(ios\nsystem\n.", b"\x80\x02}\x81.", b"\x80\x02}}b.", b"\x80\x02\x82\x01.",
-                     b"Ppersistent\n.", b"\x80\x02}Q.", b"\x80\x05\x97.", b"\x80\x02)R."):
+        for data in (
+            b"cos\nsystem\n.",
+            b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
+            b"(ios\nsystem\n.",
+            b"\x80\x02}\x81.",
+            b"\x80\x02}}b.",
+            b"\x80\x02\x82\x01.",
+            b"Ppersistent\n.",
+            b"\x80\x02}Q.",
+            b"\x80\x05\x97.",
+            b"\x80\x02)R.",
+        ):
             with self.subTest(data):
                 self.refused(data, "not executed")
 
@@ -139,9 +177,22 @@ class Attacks(support.TestCase):
         self.assertEqual(plain_pickle.load(io.BytesIO(b"\x80\x02}r" + struct.pack("<I", 2**32 - 1) + b"."), "s"), {})
 
     def test_lengths_that_are_not_there(self):
-        for data in (b"\x80\x04\x8d" + struct.pack("<Q", 2**62), b"\x80\x04X" + struct.pack("<I", 2**32 - 1) + b"a", b"\x80\x04\x95" + struct.pack("<Q", 2**50),
-                     b"\x80\x02\x8b" + struct.pack("<i", -1), b"\x80\x02\x8b" + struct.pack("<i", 2**31 - 1), b"", b"\x80", b"\x80\x63.", b".", b"\x80\x02(.", b"\x80\x02e.",
-                     b"\x80\x02}]s.", b"\x80\x02K\x01K\x02K\x03s.", b"\x80\x02K\x01K\x02a."):
+        for data in (
+            b"\x80\x04\x8d" + struct.pack("<Q", 2**62),
+            b"\x80\x04X" + struct.pack("<I", 2**32 - 1) + b"a",
+            b"\x80\x04\x95" + struct.pack("<Q", 2**50),
+            b"\x80\x02\x8b" + struct.pack("<i", -1),
+            b"\x80\x02\x8b" + struct.pack("<i", 2**31 - 1),
+            b"",
+            b"\x80",
+            b"\x80\x63.",
+            b".",
+            b"\x80\x02(.",
+            b"\x80\x02e.",
+            b"\x80\x02}]s.",
+            b"\x80\x02K\x01K\x02K\x03s.",
+            b"\x80\x02K\x01K\x02a.",
+        ):
             with self.subTest(data):
                 self.refused(data)
 

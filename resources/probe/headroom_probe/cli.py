@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line."""
+
 from __future__ import annotations
 
 import argparse
@@ -52,9 +53,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--dry-run", action="store_true", help="on fake CUDA tensors: allocated memory only, no GPU needed")
     one.add_argument("--steps", type=_steps, default=3, metavar="N", help="optimizer steps, at least 3 (default: 3)")
     one.add_argument("--config", type=pathlib.Path, metavar="FILE", help="the config.json of the preset that the plan names")
-    one.add_argument("--snapshot", type=pathlib.Path, metavar="FILE", help="record the last step's allocations into a PyTorch memory snapshot")
+    one.add_argument(
+        "--snapshot", type=pathlib.Path, metavar="FILE", help="record the last step's allocations into a PyTorch memory snapshot"
+    )
     one.add_argument("--history", action="store_true", help="with --snapshot: the Python stack of every allocation too")
-    two = commands.add_parser("snapshot", help="convert a PyTorch memory snapshot", description="Converts a PyTorch memory snapshot.", **style)
+    two = commands.add_parser(
+        "snapshot", help="convert a PyTorch memory snapshot", description="Converts a PyTorch memory snapshot.", **style
+    )
     two.add_argument("pickle", type=pathlib.Path, metavar="PICKLE", help="a file that torch.cuda.memory._dump_snapshot wrote")
     two.add_argument("--output", type=pathlib.Path, required=True, metavar="FILE", help="the timeline: a .json file")
     two.add_argument("--device", type=int, default=None, metavar="N", help="the GPU whose timeline is wanted (default: the busiest)")

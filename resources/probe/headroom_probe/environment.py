@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The libraries and environment variables that a plan needs, seen to before PyTorch is imported. Nothing is ever installed."""
+
 from __future__ import annotations
 
 import importlib.metadata
@@ -16,7 +17,15 @@ from .plan import Plan
 from .scope import BITSANDBYTES_OPTIMIZERS
 
 #: Lowest versions. A dry run stands in for insides of PyTorch and transformers, so it wants those that it was tested with.
-LOWEST = {"torch": (2, 4), "transformers": (4, 48), "peft": (0, 12), "bitsandbytes": (0, 43), "deepspeed": (0, 14), "liger-kernel": (0, 5), "flash-attn": (2, 5)}
+LOWEST = {
+    "torch": (2, 4),
+    "transformers": (4, 48),
+    "peft": (0, 12),
+    "bitsandbytes": (0, 43),
+    "deepspeed": (0, 14),
+    "liger-kernel": (0, 5),
+    "flash-attn": (2, 5),
+}
 LOWEST_DRY = {**LOWEST, "torch": (2, 12), "transformers": (5, 0), "peft": (0, 18), "bitsandbytes": (0, 48), "liger-kernel": (0, 8)}
 _MODULES = {"liger-kernel": "liger_kernel", "flash-attn": "flash_attn"}
 
@@ -39,7 +48,9 @@ def needs(plan: Plan, dry_run: bool) -> dict[str, str]:
     if plan["kernels"] == "liger" or plan["loss"] == "fused-linear":
         wanted["liger-kernel"] = "kernels liger" if plan["kernels"] == "liger" else "loss fused-linear"
     if engine_of(plan) == "deepspeed":
-        wanted["deepspeed"] = "parallel.engine deepspeed" if plan["parallel.engine"] == "deepspeed" else f"precision.recipe {plan['precision.recipe']}"
+        wanted["deepspeed"] = (
+            "parallel.engine deepspeed" if plan["parallel.engine"] == "deepspeed" else f"precision.recipe {plan['precision.recipe']}"
+        )
     if plan["attention"] == "flash-attention-2" and not dry_run:
         wanted["flash-attn"] = "attention flash-attention-2"
     return wanted
@@ -53,7 +64,7 @@ def version_of(distribution: str) -> str | None:
 
 
 def numbers_of(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version.split("+")[0])[:2])
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("+", 1)[0])[:2])
 
 
 def check_libraries(plan: Plan, dry_run: bool) -> None:
@@ -67,7 +78,9 @@ def check_libraries(plan: Plan, dry_run: bool) -> None:
         elif numbers_of(version) < lowest:
             missing.append(f"{distribution} >= {least} (for {reason}) is needed, {version} is installed")
     if missing:
-        raise EnvironmentFault("", "; ".join(missing), "install it into the Python that runs the probe, or choose that Python with --python")
+        raise EnvironmentFault(
+            "", "; ".join(missing), "install it into the Python that runs the probe, or choose that Python with --python"
+        )
 
 
 def allocator_options(plan: Plan) -> str:
@@ -121,7 +134,9 @@ def notes_of(plan: Plan) -> list[str]:
 
 
 def versions() -> dict[str, str | None]:
-    return {name: version_of(name) for name in ("torch", "transformers", "peft", "bitsandbytes", "deepspeed")} | {"liger_kernel": version_of("liger-kernel")}
+    return {name: version_of(name) for name in ("torch", "transformers", "peft", "bitsandbytes", "deepspeed")} | {
+        "liger_kernel": version_of("liger-kernel")
+    }
 
 
 def workload_for(plan: Plan, options):

@@ -4,6 +4,7 @@
 
 Ranges are those of Headroom's own table (core/plan/field_table.cpp).
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -119,8 +120,19 @@ FIELDS: tuple[Field, ...] = (
     Field("method.modules_to_save", [], kind="texts"),
     choice("method.quantization", "nf4-double", "nf4", "nf4-double", "fp4", "int8", "gptq-int4"),
     boolean("method.kbit_preparation", True),
-    choice("precision.recipe", "bf16", "fp32", "bf16", "fp16", "bf16-autocast", "fp16-autocast", "bf16-master", "fp16-master",
-           "megatron-bf16", "fp8"),
+    choice(
+        "precision.recipe",
+        "bf16",
+        "fp32",
+        "bf16",
+        "fp16",
+        "bf16-autocast",
+        "fp16-autocast",
+        "bf16-master",
+        "fp16-master",
+        "megatron-bf16",
+        "fp8",
+    ),
     choice("precision.weights", None, *DTYPES, nullable=True),
     choice("precision.gradients", None, *DTYPES, nullable=True),
     choice("precision.master", None, *DTYPES, "none", nullable=True),
@@ -129,8 +141,21 @@ FIELDS: tuple[Field, ...] = (
     integer("batch.micro_batch", 1, 1, 65536),
     integer("batch.sequence_length", 4096, 1, 16_777_216),
     integer("batch.gradient_accumulation", 1, 1, 65536),
-    choice("optimizer.kind", "adamw", "adamw", "adam", "sgd", "sgd-momentum", "adafactor", "lion", "muon", "adamw-8bit",
-           "paged-adamw-8bit", "paged-adamw-32bit", "lion-8bit"),
+    choice(
+        "optimizer.kind",
+        "adamw",
+        "adamw",
+        "adam",
+        "sgd",
+        "sgd-momentum",
+        "adafactor",
+        "lion",
+        "muon",
+        "adamw-8bit",
+        "paged-adamw-8bit",
+        "paged-adamw-32bit",
+        "lion-8bit",
+    ),
     choice("optimizer.implementation", "fused", "fused", "foreach", "for-loop"),
     boolean("optimizer.in_backward", False),
     boolean("loop.outputs_held", False),
@@ -187,7 +212,7 @@ def keys_below(group: str) -> list[str]:
         if not group:
             keys.append(path.split(".")[0])
         elif path.startswith(group + "."):
-            keys.append(path[len(group) + 1:])
+            keys.append(path[len(group) + 1 :])
     return list(dict.fromkeys(keys))
 
 

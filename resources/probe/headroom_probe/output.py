@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes files whole or not at all."""
+
 from __future__ import annotations
 
 import contextlib
@@ -37,8 +38,12 @@ def check_writable(path: pathlib.Path) -> None:
 
 
 def _unwritable(path: pathlib.Path, error: Exception) -> EnvironmentFault:
-    return EnvironmentFault("", f"cannot be written: {getattr(error, 'strerror', None) or error}", "choose a folder that exists and can be written",
-                            file=str(path))
+    return EnvironmentFault(
+        "",
+        f"cannot be written: {getattr(error, 'strerror', None) or error}",
+        "choose a folder that exists and can be written",
+        file=str(path),
+    )
 
 
 def write_json(path: pathlib.Path, document, indent: int | None = 1) -> None:

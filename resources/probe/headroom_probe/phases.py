@@ -1,10 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The peaks of each phase of a step: load, forward, loss, backward, optimizer, idle (docs/plan-format.md)."""
+
 from __future__ import annotations
 
 import time
-from typing import Callable, Protocol
+from typing import Protocol
+from collections.abc import Callable
 
 PHASES = ("load", "forward", "loss", "backward", "optimizer", "idle")
 #: What is measured of each; a figure that cannot be known is None.
@@ -78,12 +80,14 @@ class PhaseMeter:
         self.leave()
         seconds = self._seconds()
         running = [figures for phase, figures in self._phases.items() if phase != "idle"]
-        self.steps.append({
-            "seconds": seconds,
-            "tokens_per_second": self._tokens / seconds if seconds else None,
-            **{name: highest(figures.get(name) for figures in running) for name in ("allocated", "active", "reserved", "device")},
-            "phases": [{"name": phase, **self._phases[phase]} for phase in PHASES if phase in self._phases],
-        })
+        self.steps.append(
+            {
+                "seconds": seconds,
+                "tokens_per_second": self._tokens / seconds if seconds else None,
+                **{name: highest(figures.get(name) for figures in running) for name in ("allocated", "active", "reserved", "device")},
+                "phases": [{"name": phase, **self._phases[phase]} for phase in PHASES if phase in self._phases],
+            }
+        )
         self._phases = {}
         self.step = None
 

@@ -5,6 +5,7 @@
 A pickle is a program. This machine knows the instructions that build plain data and none of those that import a name, call
 something or reach into an object; the first other instruction ends the reading.
 """
+
 from __future__ import annotations
 
 import pickle
@@ -13,11 +14,40 @@ from typing import BinaryIO
 
 from .errors import BadInput
 
-_PLAIN = (pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BININT,
-          pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.LONG4, pickle.BINFLOAT, pickle.SHORT_BINUNICODE, pickle.BINUNICODE,
-          pickle.BINUNICODE8, pickle.EMPTY_DICT, pickle.EMPTY_LIST, pickle.EMPTY_TUPLE, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2,
-          pickle.TUPLE3, pickle.APPEND, pickle.APPENDS, pickle.SETITEM, pickle.SETITEMS, pickle.BINPUT, pickle.LONG_BINPUT,
-          pickle.MEMOIZE, pickle.BINGET, pickle.LONG_BINGET)
+_PLAIN = (
+    pickle.PROTO,
+    pickle.FRAME,
+    pickle.STOP,
+    pickle.MARK,
+    pickle.NONE,
+    pickle.NEWTRUE,
+    pickle.NEWFALSE,
+    pickle.BININT,
+    pickle.BININT1,
+    pickle.BININT2,
+    pickle.LONG1,
+    pickle.LONG4,
+    pickle.BINFLOAT,
+    pickle.SHORT_BINUNICODE,
+    pickle.BINUNICODE,
+    pickle.BINUNICODE8,
+    pickle.EMPTY_DICT,
+    pickle.EMPTY_LIST,
+    pickle.EMPTY_TUPLE,
+    pickle.TUPLE,
+    pickle.TUPLE1,
+    pickle.TUPLE2,
+    pickle.TUPLE3,
+    pickle.APPEND,
+    pickle.APPENDS,
+    pickle.SETITEM,
+    pickle.SETITEMS,
+    pickle.BINPUT,
+    pickle.LONG_BINPUT,
+    pickle.MEMOIZE,
+    pickle.BINGET,
+    pickle.LONG_BINGET,
+)
 
 
 class Forbidden(pickle.UnpicklingError):
@@ -66,9 +96,27 @@ def load(file: BinaryIO, name: str):
     try:
         return PlainUnpickler(file).load()
     except Forbidden as error:
-        raise BadInput("", f"is not a pickle of plain data ({error}); it was not executed", "give a file that torch.cuda.memory._dump_snapshot wrote",
-                       file=name) from None
-    except (pickle.UnpicklingError, EOFError, struct.error, ValueError, TypeError, IndexError, AttributeError, UnicodeDecodeError, OverflowError,
-            MemoryError) as error:
-        raise BadInput("", f"is no readable pickle: {type(error).__name__}: {str(error)[:200]}", "is it whole, and written by torch.cuda.memory._dump_snapshot?",
-                       file=name) from None
+        raise BadInput(
+            "",
+            f"is not a pickle of plain data ({error}); it was not executed",
+            "give a file that torch.cuda.memory._dump_snapshot wrote",
+            file=name,
+        ) from None
+    except (
+        pickle.UnpicklingError,
+        EOFError,
+        struct.error,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        UnicodeDecodeError,
+        OverflowError,
+        MemoryError,
+    ) as error:
+        raise BadInput(
+            "",
+            f"is no readable pickle: {type(error).__name__}: {str(error)[:200]}",
+            "is it whole, and written by torch.cuda.memory._dump_snapshot?",
+            file=name,
+        ) from None

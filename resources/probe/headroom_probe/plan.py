@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads a plan (docs/plan-format.md). Nothing that stands in it is executed, and no name in it is looked up in a network."""
+
 from __future__ import annotations
 
 import copy
@@ -15,8 +16,21 @@ MOST_LAYERS = 512
 
 #: Keys of a config.json that could fetch or run something, or that the plan decides.
 DROPPED_CONFIG_KEYS = frozenset(
-    ("architectures", "attn_implementation", "auto_map", "custom_pipelines", "dtype", "experts_implementation", "model_type",
-     "quantization_config", "torch_dtype", "trust_remote_code", "use_cache", "use_kernels"))
+    (
+        "architectures",
+        "attn_implementation",
+        "auto_map",
+        "custom_pipelines",
+        "dtype",
+        "experts_implementation",
+        "model_type",
+        "quantization_config",
+        "torch_dtype",
+        "trust_remote_code",
+        "use_cache",
+        "use_kernels",
+    )
+)
 
 
 class Plan:
@@ -45,7 +59,7 @@ class Plan:
 
     @property
     def ranks(self) -> int:
-        return (self["parallel.data"] * self["parallel.tensor"] * self["parallel.pipeline"] * self["parallel.context"])
+        return self["parallel.data"] * self["parallel.tensor"] * self["parallel.pipeline"] * self["parallel.context"]
 
     @property
     def tokens(self) -> int:
@@ -99,8 +113,9 @@ def _check_format(document: dict) -> None:
     if isinstance(number, bool) or not isinstance(number, (int, float)) or number != int(number) or number < 1:
         raise BadInput("headroom_plan", "must be the number of the plan format", f"write {PLAN_FORMAT}")
     if number > PLAN_FORMAT:
-        raise BadInput("headroom_plan", f"plan format {int(number)} is newer than this probe, which reads up to {PLAN_FORMAT}",
-                       "update the probe")
+        raise BadInput(
+            "headroom_plan", f"plan format {int(number)} is newer than this probe, which reads up to {PLAN_FORMAT}", "update the probe"
+        )
 
 
 def _model_of(model, folder: pathlib.Path, config_path: pathlib.Path | None) -> tuple[dict, dict]:
@@ -124,8 +139,11 @@ def _model_of(model, folder: pathlib.Path, config_path: pathlib.Path | None) -> 
     if "config_path" in model:
         file = folder / model["config_path"]
         return named, _config_of(strict_json.parse(strict_json.read_file(file), str(file)), str(file))
-    raise BadInput("model.preset", f'the probe knows no presets, so not "{model["preset"][:80]}"',
-                   "let headroom-probe or headroom-cli write the plan, which puts the config in; or give its config.json with --config")
+    raise BadInput(
+        "model.preset",
+        f'the probe knows no presets, so not "{model["preset"][:80]}"',
+        "let headroom-probe or headroom-cli write the plan, which puts the config in; or give its config.json with --config",
+    )
 
 
 def _config_of(config, file: str) -> dict:
@@ -137,8 +155,12 @@ def _config_of(config, file: str) -> dict:
     for key in ("num_hidden_layers", "n_layer"):
         layers = config.get(key, 1)
         if isinstance(layers, bool) or not isinstance(layers, (int, float)) or not 1 <= layers <= MOST_LAYERS:
-            raise BadInput(f"{where}.{key}".lstrip("."), f"must be a whole number from 1 to {MOST_LAYERS}",
-                           "take the model's own config.json", file=file)
+            raise BadInput(
+                f"{where}.{key}".lstrip("."),
+                f"must be a whole number from 1 to {MOST_LAYERS}",
+                "take the model's own config.json",
+                file=file,
+            )
     for key in ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads", "vocab_size"):
         size = config.get(key)
         if isinstance(size, (int, float)) and size < 1:  # of another kind it is transformers' to judge
@@ -152,10 +174,12 @@ def _selective_of(selective):
         return None
     if not isinstance(selective, dict) or len(selective) != 1:
         raise BadInput("selective", "must be null or an object that says one thing", hint)
-    (key, value), = selective.items()
+    ((key, value),) = selective.items()
     good = {
         "every": lambda: isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value) and 1 <= value <= 10_000,
-        "operators": lambda: isinstance(value, list) and 0 < len(value) <= 1000 and all(isinstance(v, str) and 0 < len(v) <= 200 for v in value),
+        "operators": lambda: (
+            isinstance(value, list) and 0 < len(value) <= 1000 and all(isinstance(v, str) and 0 < len(v) <= 200 for v in value)
+        ),
         "policy": lambda: value in ("torchtitan", "megatron"),
     }
     if key not in good:
@@ -169,11 +193,17 @@ def _check_together(plan: Plan) -> None:
     """What each field allows, but all of them together do not."""
     if plan["optimizer.in_backward"]:
         if plan["batch.gradient_accumulation"] > 1:
-            raise BadInput("optimizer.in_backward", "a step inside backward frees each gradient before the next micro-batch could add to it",
-                           "set batch.gradient_accumulation to 1 or optimizer.in_backward to false")
+            raise BadInput(
+                "optimizer.in_backward",
+                "a step inside backward frees each gradient before the next micro-batch could add to it",
+                "set batch.gradient_accumulation to 1 or optimizer.in_backward to false",
+            )
         if plan["loop.clip_grad_norm"]:
-            raise BadInput("loop.clip_grad_norm", "a step inside backward frees each gradient before the norm of all is known",
-                           "set loop.clip_grad_norm or optimizer.in_backward to false")
+            raise BadInput(
+                "loop.clip_grad_norm",
+                "a step inside backward frees each gradient before the norm of all is known",
+                "set loop.clip_grad_norm or optimizer.in_backward to false",
+            )
     if plan["parallel.engine"] == "none":
         if plan.ranks > 1 or plan["parallel.expert"] > 1:
             raise BadInput("parallel", "several GPUs without an engine", "set parallel.engine, or the number of GPUs to 1")

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How far a run is: one JSON object a line on standard error, {"step": 0, "phase": "forward", "text": "..."}."""
+
 from __future__ import annotations
 
 import json

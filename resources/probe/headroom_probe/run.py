@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One run, from a plan to its result file."""
+
 from __future__ import annotations
 
 import contextlib
@@ -8,7 +9,8 @@ import dataclasses
 import pathlib
 import sys
 import traceback
-from typing import Callable, Protocol
+from typing import Protocol
+from collections.abc import Callable
 
 from . import RESULT_FORMAT, output, scope
 from .errors import FAILED, OK, ProbeError

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Says what the probe does not run, before anything is loaded: refused with the reason, never run as something else."""
+
 from __future__ import annotations
 
 import os
@@ -35,8 +36,9 @@ def check(plan: Plan, dry_run: bool) -> None:
     if plan["checkpointing"] == "selective":
         raise Unsupported("checkpointing", "the probe does not run selective checkpointing", 'set it to "none" or "full"')
     if plan["method.kind"] == "qlora" and plan["method.quantization"] == "gptq-int4":
-        raise Unsupported("method.quantization", "weights of GPTQ cannot be made from a config alone",
-                          "the probe runs nf4, nf4-double, fp4 and int8")
+        raise Unsupported(
+            "method.quantization", "weights of GPTQ cannot be made from a config alone", "the probe runs nf4, nf4-double, fp4 and int8"
+        )
     if resolved.master and engine != "deepspeed" and not (engine == "none" and not dry_run):
         raise Unsupported("precision.recipe", "master weights are DeepSpeed's", 'set parallel.engine to "deepspeed" or take another recipe')
     if plan["loss"] == "chunked" and plan.tokens % 8:
@@ -51,8 +53,11 @@ def check(plan: Plan, dry_run: bool) -> None:
 
 def _check_dry_run(plan: Plan) -> None:
     if plan["parallel.engine"] != "none":
-        raise Unsupported("parallel.engine", f"a dry run does not run {plan['parallel.engine']}: its communication needs GPUs",
-                          'run it on them, or set parallel.engine to "none"')
+        raise Unsupported(
+            "parallel.engine",
+            f"a dry run does not run {plan['parallel.engine']}: its communication needs GPUs",
+            'run it on them, or set parallel.engine to "none"',
+        )
     if plan["compile"]:
         raise Unsupported("compile", "a dry run cannot see what compiled kernels allocate", "set it to false, or run on a GPU")
 
@@ -66,8 +71,11 @@ def _check_engine(plan: Plan, resolved: precision.Precision) -> None:
     if engine == "deepspeed" and plan["optimizer.kind"] == "muon":
         raise Unsupported("optimizer.kind", "the probe does not run muon with deepspeed", "choose another")
     if engine.startswith("fsdp") and plan["precision.recipe"] not in ("fp32", "bf16", "bf16-autocast", "fp16-autocast"):
-        raise Unsupported("precision.recipe", f"the probe does not run {plan['precision.recipe']} with {engine}",
-                          "choose fp32, bf16, bf16-autocast or fp16-autocast")
+        raise Unsupported(
+            "precision.recipe",
+            f"the probe does not run {plan['precision.recipe']} with {engine}",
+            "choose fp32, bf16, bf16-autocast or fp16-autocast",
+        )
     if engine == "ddp" and plan["parallel.offload"] != "none":
         raise BadInput("parallel.offload", "DDP offloads nothing", 'set parallel.offload to "none"')
     for path, bad in (("method.kind", "qlora"), ("compile", True), ("optimizer.in_backward", True)):
@@ -87,7 +95,11 @@ def ranks_of_run(plan: Plan, environment=os.environ) -> tuple[int, int, int]:
         numbers.append(int(text))
     rank, ranks, local = numbers
     if ranks != plan.ranks or rank >= ranks:
-        raise BadInput("parallel.data", f"the plan needs {plan.ranks} ranks, and {ranks} started",
-                       f"torchrun --nproc-per-node {plan.ranks} PROBE run PLAN --output FILE" if plan.ranks > 1
-                       else "start the probe without torchrun")
+        raise BadInput(
+            "parallel.data",
+            f"the plan needs {plan.ranks} ranks, and {ranks} started",
+            f"torchrun --nproc-per-node {plan.ranks} PROBE run PLAN --output FILE"
+            if plan.ranks > 1
+            else "start the probe without torchrun",
+        )
     return rank, ranks, local

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Turns a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot) into a timeline (docs/plan-format.md, "Memory timelines")."""
+
 from __future__ import annotations
 
 import pathlib
@@ -53,12 +54,22 @@ def timeline_of(document, device: int | None = None) -> dict:
     """The timeline of one GPU: by default of the one with most events, then most segments."""
     segments, traces = _list(_dict(document, ""), "segments", ""), _list(document, "device_traces", "")
     if device is None:
-        counts = [(len(trace) if isinstance(trace, list) else 0, sum(1 for s in segments if isinstance(s, dict) and s.get("device") == index), -index)
-                  for index, trace in enumerate(traces)]
+        counts = [
+            (
+                len(trace) if isinstance(trace, list) else 0,
+                sum(1 for s in segments if isinstance(s, dict) and s.get("device") == index),
+                -index,
+            )
+            for index, trace in enumerate(traces)
+        ]
         device = -max(counts)[2] if counts else 0
     if not 0 <= device < max(len(traces), 1):
         raise BadInput("--device", f"the snapshot knows no GPU {device}", f"write a number from 0 to {max(len(traces) - 1, 0)}")
-    own = [_segment(s, f"segments[{i}]") for i, s in enumerate(segments) if _number(_dict(s, f"segments[{i}]"), "device", f"segments[{i}]") == device]
+    own = [
+        _segment(s, f"segments[{i}]")
+        for i, s in enumerate(segments)
+        if _number(_dict(s, f"segments[{i}]"), "device", f"segments[{i}]") == device
+    ]
     trace = traces[device] if traces else []
     if not isinstance(trace, list):
         raise BadInput(f"device_traces[{device}]", "is no list", "is it a snapshot of PyTorch?")
@@ -99,7 +110,10 @@ def timeline_of(document, device: int | None = None) -> dict:
         "began_us": first,
         "at_start": {"allocated": allocated + lift[0], "reserved": reserved + lift[1]},
         "at_end": at_end,
-        "peak": {"allocated": max([allocated + lift[0], *(p[1] for p in points)]), "reserved": max([reserved + lift[1], *(p[2] for p in points)])},
+        "peak": {
+            "allocated": max([allocated + lift[0], *(p[1] for p in points)]),
+            "reserved": max([reserved + lift[1], *(p[2] for p in points)]),
+        },
         "out_of_memory": out_of_memory,
         "time_us": [p[0] - first for p in kept],
         "allocated": [p[1] for p in kept],
@@ -115,7 +129,7 @@ def _thinned(points: list) -> list:
         return points
     made = []
     for begin in range(0, len(points), bundle):
-        part = points[begin:begin + bundle]
+        part = points[begin : begin + bundle]
         time, allocated, _ = max(part, key=lambda p: p[1])
         made.append((time, allocated, max(p[2] for p in part)))
     return made
@@ -136,8 +150,14 @@ def _segment(segment: dict, where: str) -> dict:
             blocks.append((_number(block, "address", place, address), size))
         address += size
     kind = segment.get("segment_type")
-    return {"size": _number(segment, "total_size", where), "allocated": allocated, "stream": _number(segment, "stream", where, 0),
-            "pool": kind if kind in ("small", "large") else None, "expandable": segment.get("is_expandable") is True, "blocks": blocks}
+    return {
+        "size": _number(segment, "total_size", where),
+        "allocated": allocated,
+        "stream": _number(segment, "stream", where, 0),
+        "pool": kind if kind in ("small", "large") else None,
+        "expandable": segment.get("is_expandable") is True,
+        "blocks": blocks,
+    }
 
 
 def _dict(value, where: str) -> dict:

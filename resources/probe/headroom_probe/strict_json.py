@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads JSON that nobody vouches for."""
+
 import json
 import math
 import pathlib

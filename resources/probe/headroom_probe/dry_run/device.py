@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The GPU that a dry run stands on: its properties decide kernels and sizes of buffers."""
+
 from __future__ import annotations
 
 import json
@@ -33,13 +34,23 @@ def properties_of(plan: Plan):
     for gpu in catalogue():
         if gpu["id"] == wanted and gpu.get("multiprocessors") and re.fullmatch(r"\d+\.\d+", gpu["compute_capability"]):
             major, minor = map(int, gpu["compute_capability"].split("."))
-            return types.SimpleNamespace(name=gpu["name"], multi_processor_count=gpu["multiprocessors"], major=major, minor=minor,
-                                         total_memory=gpu["capacity_mib"] << 20)
+            return types.SimpleNamespace(
+                name=gpu["name"],
+                multi_processor_count=gpu["multiprocessors"],
+                major=major,
+                minor=minor,
+                total_memory=gpu["capacity_mib"] << 20,
+            )
     return DEFAULT
 
 
 def pretend(patches: Patches, properties) -> None:
     """Answers the questions about the device that bitsandbytes, Liger and transformers' experts ask."""
-    patches.set(torch.cuda, get_device_properties=lambda device=None: properties,
-                get_device_capability=lambda device=None: (properties.major, properties.minor), synchronize=lambda device=None: None,
-                _exchange_device=lambda device: 0, _maybe_exchange_device=lambda device: 0)
+    patches.set(
+        torch.cuda,
+        get_device_properties=lambda device=None: properties,
+        get_device_capability=lambda device=None: (properties.major, properties.minor),
+        synchronize=lambda device=None: None,
+        _exchange_device=lambda device: 0,
+        _maybe_exchange_device=lambda device: 0,
+    )

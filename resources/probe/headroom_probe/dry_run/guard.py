@@ -6,6 +6,7 @@ PyTorch's own stand-in (torch._C._ensureCUDADeviceGuardSet) is not enough: the e
 an accelerator, and those can only be registered in C++. So a dry run needs a C++ compiler once for each PyTorch; the
 library is kept in the user's cache folder.
 """
+
 from __future__ import annotations
 
 import atexit
@@ -69,20 +70,41 @@ def _cache_folder() -> pathlib.Path:
 def _compile(source: bytes, torch_folder: pathlib.Path, made: pathlib.Path) -> None:
     compiler = next((found for name in (os.environ.get("CXX"), *_COMPILERS) if name and (found := shutil.which(name))), None)
     if compiler is None:
-        raise EnvironmentFault("", "a dry run needs a C++ compiler, once: neither $CXX nor " + ", ".join(_COMPILERS) + " is there",
-                               "install g++ or clang++, or run on a GPU")
+        raise EnvironmentFault(
+            "",
+            "a dry run needs a C++ compiler, once: neither $CXX nor " + ", ".join(_COMPILERS) + " is there",
+            "install g++ or clang++, or run on a GPU",
+        )
     include = torch_folder / "include"
     with tempfile.TemporaryDirectory(dir=made.parent) as folder:
         text, partial = pathlib.Path(folder) / "guard.cpp", pathlib.Path(folder) / "guard.so"
         text.write_bytes(source)
-        command = [compiler, "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{include}", f"-I{include}/torch/csrc/api/include", str(text),
-                   f"-L{torch_folder}/lib", "-lc10", "-ltorch_cpu", "-o", str(partial)]
+        command = [
+            compiler,
+            "-std=c++20",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            f"-I{include}",
+            f"-I{include}/torch/csrc/api/include",
+            str(text),
+            f"-L{torch_folder}/lib",
+            "-lc10",
+            "-ltorch_cpu",
+            "-o",
+            str(partial),
+        ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, stdin=subprocess.DEVNULL, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EnvironmentFault("", f"the C++ compiler {compiler} does not run: {error}", "set CXX to another") from error
         if done.returncode != 0:
             lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or [""]
-            raise EnvironmentFault("", f"{compiler} cannot compile what a dry run needs from PyTorch: {lines[0].strip()[:300]}",
-                                   "a compiler of C++20 and a PyTorch with its headers are needed")
+            raise EnvironmentFault(
+                "",
+                f"{compiler} cannot compile what a dry run needs from PyTorch: {lines[0].strip()[:300]}",
+                "a compiler of C++20 and a PyTorch with its headers are needed",
+            )
         os.replace(partial, made)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What CUDA kernels allocate for themselves inside one operator, in bytes. Fake tensors show an operator's results only."""
+
 from __future__ import annotations
 
 import torch

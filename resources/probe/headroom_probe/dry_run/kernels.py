@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PyTorch's kernels that fake tensors would take apart, or choose for the host: attention, SiLU, the experts' product."""
+
 from __future__ import annotations
 
 import torch
@@ -33,7 +34,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         padding = (-size) % 8
         if padding:
             query, key, value = (F.pad(t, (0, padding)) for t in (query, key, value))
-        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, scale=size**-0.5 if scale is None else scale)[0]
+        out = aten._scaled_dot_product_flash_attention(
+            query, key, value, dropout_p, is_causal, scale=size**-0.5 if scale is None else scale
+        )[0]
         return out[..., :size] if padding else out
     if query.shape[1] == key.shape[1] and (half or query.dtype is torch.float32) and size % 4 == 0:
         if attn_mask is not None and attn_mask.dtype is torch.bool:
@@ -57,7 +60,7 @@ class SiLU(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        x, = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         return torch.empty_like(x)
 
 

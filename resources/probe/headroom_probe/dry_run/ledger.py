@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counts the storages that operators make on the fake GPU, and their ends."""
+
 from __future__ import annotations
 
 import weakref
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -141,8 +142,11 @@ class Ledger(TorchDispatchMode):
         if not isinstance(second, torch.Tensor) or first.shape != second.shape or first.dtype != second.dtype:
             return False
         storage = first.untyped_storage()
-        return (torch._prims_common.is_non_overlapping_and_dense_or_false(first) and first._use_count() <= self._tensor_references
-                and torch._C._storage_Use_Count(storage._cdata) <= self._storage_references)
+        return (
+            torch._prims_common.is_non_overlapping_and_dense_or_false(first)
+            and first._use_count() <= self._tensor_references
+            and torch._C._storage_Use_Count(storage._cdata) <= self._storage_references
+        )
 
 
 def _references_of_a_sole_gradient() -> tuple[int, int]:

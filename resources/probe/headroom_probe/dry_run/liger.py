@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Liger without a GPU: its own autograd functions, which allocate, over a Triton that launches nothing."""
+
 from __future__ import annotations
 
 import contextlib
@@ -69,7 +70,10 @@ def prepare() -> None:
         import liger_kernel.transformers.monkey_patch  # noqa: F401
         from liger_kernel.backends import capability, registry
 
-        capability.Capability._evaluate = lambda self, device=None: (self.modules == ["triton"] and self.predicate is None, "only Triton is pretended")
+        capability.Capability._evaluate = lambda self, device=None: (
+            self.modules == ["triton"] and self.predicate is None,
+            "only Triton is pretended",
+        )
         for operation in list(registry._DISCOVERY_MAP):
             registry.list_registered(operation)
     except ImportError as error:

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names that are replaced for the time of a dry run, and put back after it."""
+
 from __future__ import annotations
 
 import contextlib

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plan's steps on fake CUDA tensors."""
+
 from __future__ import annotations
 
 from . import guard
@@ -10,7 +11,6 @@ guard.load()  # before torch
 import logging  # noqa: E402
 import warnings  # noqa: E402
 
-import torch  # noqa: E402
 import transformers  # noqa: E402
 from torch._subclasses import FakeTensorMode  # noqa: E402
 
@@ -51,13 +51,18 @@ class DryRun:
         patches.set(transformers.masking_utils, find_packed_sequence_indices=lambda position_ids: None)
         bitsandbytes_needed = plan["method.kind"] == "qlora" or plan["optimizer.kind"] in BITSANDBYTES_OPTIMIZERS
         liger_needed = plan["kernels"] == "liger" or plan["loss"] == "fused-linear"
-        experts = any(isinstance(plan.config.get(key), int) and plan.config[key] > 0 for key in ("num_local_experts", "num_experts", "n_routed_experts"))
+        experts = any(
+            isinstance(plan.config.get(key), int) and plan.config[key] > 0
+            for key in ("num_local_experts", "num_experts", "n_routed_experts")
+        )
         if not (bitsandbytes_needed or liger_needed or experts):
             return
         properties = device.properties_of(plan)
         device.pretend(patches, properties)
-        self._notes.append(f"GPU: {properties.name} ({properties.multi_processor_count} multiprocessors, compute capability "
-                           f"{properties.major}.{properties.minor})")
+        self._notes.append(
+            f"GPU: {properties.name} ({properties.multi_processor_count} multiprocessors, compute capability "
+            f"{properties.major}.{properties.minor})"
+        )
         if experts:
             self._notes.append("experts: transformers' grouped_mm, whose memory does not depend on how balanced the routing is")
         if bitsandbytes_needed:
@@ -88,7 +93,9 @@ class DryRun:
 
     def load(self) -> None:
         with self._mode, self.gauge:
-            self._loop = one_device.make_loop(self._plan, "cuda", self._patches, attention=_ATTENTION[self._plan["attention"]], fill=None, values=False)
+            self._loop = one_device.make_loop(
+                self._plan, "cuda", self._patches, attention=_ATTENTION[self._plan["attention"]], fill=None, values=False
+            )
         loop = self._loop
         loop.forward_began = self._forward_began
         loop.backward_begins = self._backward_begins
@@ -118,7 +125,9 @@ class DryRun:
         return {
             "parameters": models.parameter_counts(self._loop.module) if self._loop else None,
             "steady": self._steady,
-            "saved_activations": sum(size for number, size in self._saved.items() if number not in self._gradients) if self._steady else None,
+            "saved_activations": sum(size for number, size in self._saved.items() if number not in self._gradients)
+            if self._steady
+            else None,
         }
 
     def is_out_of_memory(self, error: BaseException) -> bool:

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One GPU: every call of torch.cuda that the probe makes is here, and nowhere else."""
+
 from __future__ import annotations
 
 import pathlib
@@ -12,8 +13,13 @@ from ..training.model import OutOfMemory
 from .nvml import Nvml
 
 #: What libraries outside PyTorch's allocator say when memory is short.
-_OUT_OF_MEMORY = ("CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED", "Failed to CUDA calloc",
-                  "Cuda failure 2 'out of memory'")
+_OUT_OF_MEMORY = (
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "Failed to CUDA calloc",
+    "Cuda failure 2 'out of memory'",
+)
 
 
 class CudaDevice:
@@ -28,11 +34,16 @@ class CudaDevice:
         before = {uuid: self._nvml.used(handle) for uuid, handle in self._nvml.devices().items()} if self._nvml else {}
         if not torch.cuda.is_available():
             built = torch.version.cuda or getattr(torch.version, "hip", None)
-            raise EnvironmentFault("", f"PyTorch {torch.__version__} finds no GPU" if built else f"PyTorch {torch.__version__} is built without CUDA",
-                                   "run it where there is one, or with --dry-run")
+            raise EnvironmentFault(
+                "",
+                f"PyTorch {torch.__version__} finds no GPU" if built else f"PyTorch {torch.__version__} is built without CUDA",
+                "run it where there is one, or with --dry-run",
+            )
         count = torch.cuda.device_count()
         if local_rank >= count:
-            raise EnvironmentFault("", f"local rank {local_rank} has no GPU: this machine shows {count}", "start fewer ranks on this machine")
+            raise EnvironmentFault(
+                "", f"local rank {local_rank} has no GPU: this machine shows {count}", "start fewer ranks on this machine"
+            )
         self.index = local_rank
         self.name = f"cuda:{local_rank}"
         torch.cuda.set_device(local_rank)
@@ -54,8 +65,11 @@ class CudaDevice:
     @property
     def source(self) -> str:
         """Where device figures come from, for the result's notes."""
-        return ("device figures: cudaMemGetInfo, others on the GPU included" if self._handle is None
-                else "device figures: NVML, without what others used before the run")
+        return (
+            "device figures: cudaMemGetInfo, others on the GPU included"
+            if self._handle is None
+            else "device figures: NVML, without what others used before the run"
+        )
 
     def describe(self) -> dict:
         return {
@@ -87,7 +101,9 @@ class CudaDevice:
 
     def _figures(self, which: str) -> dict:
         stats = torch.cuda.memory_stats(self.index)
-        return {name: int(stats.get(f"{name}_bytes.all.{which}", 0)) for name in ("allocated", "active", "reserved")} | {"device": self._used()}
+        return {name: int(stats.get(f"{name}_bytes.all.{which}", 0)) for name in ("allocated", "active", "reserved")} | {
+            "device": self._used()
+        }
 
     def _used(self) -> int | None:
         """Of this moment: reserved memory is kept until the allocator is short, so a phase's end shows its highest."""

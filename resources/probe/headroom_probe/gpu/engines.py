@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Several ranks: DDP, FSDP 1 and 2, DeepSpeed. Each process is one rank, started by torchrun."""
+
 from __future__ import annotations
 
 import contextlib
@@ -57,8 +58,9 @@ def _ddp(plan: Plan, loop: Loop, device) -> None:
     from torch.nn.parallel import DistributedDataParallel
 
     on_gpu = torch.device(device.name).type == "cuda"
-    loop.model = DistributedDataParallel(loop.module, device_ids=[device.index] if on_gpu else None,
-                                         gradient_as_bucket_view=plan["parallel.gradient_as_bucket_view"])
+    loop.model = DistributedDataParallel(
+        loop.module, device_ids=[device.index] if on_gpu else None, gradient_as_bucket_view=plan["parallel.gradient_as_bucket_view"]
+    )
 
     def before_micro(last: bool) -> None:
         loop.model.require_backward_grad_sync = last or not plan["parallel.no_sync"]
@@ -96,13 +98,20 @@ def _fsdp1(plan: Plan, loop: Loop, device) -> None:
         loop.module,
         sharding_strategy=ShardingStrategy.SHARD_GRAD_OP if partial else ShardingStrategy.FULL_SHARD,
         mixed_precision=MixedPrecision(param_dtype=param, reduce_dtype=reduce, buffer_dtype=torch.float32) if param or reduce else None,
-        auto_wrap_policy=policy, device_id=torch.device(device.name), use_orig_params=True,
-        cpu_offload=CPUOffload(True) if plan["parallel.offload"] != "none" else None)
+        auto_wrap_policy=policy,
+        device_id=torch.device(device.name),
+        use_orig_params=True,
+        cpu_offload=CPUOffload(True) if plan["parallel.offload"] != "none" else None,
+    )
 
     def components() -> dict:
         flats = [handle.flat_param for unit in FullyShardedDataParallel.fsdp_modules(loop.model) if (handle := unit._handle) is not None]
         weights = [*loop.model.parameters(), *loop.model.buffers(), *(flat._local_shard for flat in flats)]
-        grads = [p.grad for p in loop.model.parameters()] + [getattr(flat, "_saved_grad_shard", None) for flat in flats] + [flat.grad for flat in flats]
+        grads = (
+            [p.grad for p in loop.model.parameters()]
+            + [getattr(flat, "_saved_grad_shard", None) for flat in flats]
+            + [flat.grad for flat in flats]
+        )
         return _components(loop, weights, grads, [])
 
     loop.components = components
@@ -126,7 +135,9 @@ def _fsdp2(plan: Plan, loop: Loop, device) -> None:
     try:
         from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
     except ImportError as error:  # public since PyTorch 2.6
-        raise EnvironmentFault("", f"torch >= 2.6 is needed for parallel.engine fsdp2, {torch.__version__} is installed", "update PyTorch") from error
+        raise EnvironmentFault(
+            "", f"torch >= 2.6 is needed for parallel.engine fsdp2, {torch.__version__} is installed", "update PyTorch"
+        ) from error
     from torch.distributed.device_mesh import init_device_mesh
 
     param, reduce = _mixed(plan)
@@ -153,7 +164,7 @@ def _fsdp2(plan: Plan, loop: Loop, device) -> None:
         fully_shard([norm, embedding, head] if tied else [norm, head], **{**shard, "reshard_after_forward": False})
     fully_shard(loop.module, **of_root)
     if plan["parallel.no_sync"]:
-        loop.before_micro = lambda last: loop.module.set_requires_gradient_sync(last)
+        loop.before_micro = loop.module.set_requires_gradient_sync
 
 
 def _final_norm(inner):
@@ -172,8 +183,12 @@ def _deepspeed(plan: Plan, loop: Loop, device) -> None:
     # As the Hugging Face Trainer groups them: matrices, and vectors, which have no weight decay.
     matrices, vectors = [p for p in trainable if p.ndim > 1], [p for p in trainable if p.ndim == 1]
     groups = [{"params": matrices, "weight_decay": 0.01}] + ([{"params": vectors, "weight_decay": 0.0}] if vectors else [])
-    engine, optimizer, _, _ = deepspeed.initialize(model=loop.module, optimizer=optimizers.make(plan, groups), config=deepspeed_config(
-        plan, models.inner_model(loop.module).config.hidden_size), dist_init_required=False)
+    engine, optimizer, _, _ = deepspeed.initialize(
+        model=loop.module,
+        optimizer=optimizers.make(plan, groups),
+        config=deepspeed_config(plan, models.inner_model(loop.module).config.hidden_size),
+        dist_init_required=False,
+    )
     loop.model, loop.optimizers, loop.divides_loss = engine, [getattr(optimizer, "optimizer", optimizer)], False
 
     def backward(loss, last: bool) -> None:
@@ -195,10 +210,12 @@ def deepspeed_config(plan: Plan, hidden: int) -> dict:
         "allgather_bucket_size": plan["parallel.allgather_bucket_elements"],
     }
     if stage == 3:
-        zero |= {"stage3_prefetch_bucket_size": plan["parallel.stage3_prefetch_bucket_size"],
-                 "stage3_param_persistence_threshold": plan["parallel.stage3_param_persistence_threshold"],
-                 "stage3_max_live_parameters": plan["parallel.stage3_max_live_parameters"],
-                 "stage3_max_reuse_distance": plan["parallel.stage3_max_reuse_distance"]}
+        zero |= {
+            "stage3_prefetch_bucket_size": plan["parallel.stage3_prefetch_bucket_size"],
+            "stage3_param_persistence_threshold": plan["parallel.stage3_param_persistence_threshold"],
+            "stage3_max_live_parameters": plan["parallel.stage3_max_live_parameters"],
+            "stage3_max_reuse_distance": plan["parallel.stage3_max_reuse_distance"],
+        }
     if plan["parallel.bucket_sizes"] == "auto":  # transformers/integrations/deepspeed.py
         zero["reduce_bucket_size"] = hidden * hidden
         if stage == 3:

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the driver says of a GPU's memory: NVIDIA's management library, which comes with the driver."""
+
 from __future__ import annotations
 
 import ctypes

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plan's steps on a GPU."""
+
 from __future__ import annotations
 
 import contextlib

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What of a training state is weights, gradients and optimizer state, counted tensor by tensor."""
+
 from __future__ import annotations
 
 from ..plan import Plan
@@ -28,4 +29,6 @@ def bytes_by_component(weights: list, grads: list, states: list, device: str) ->
 
 
 def of_loop(loop) -> dict:
-    return bytes_by_component(weight_tensors(loop.plan, loop.module), gradients(loop.module), state_tensors(loop.optimizers), loop.device_type)
+    return bytes_by_component(
+        weight_tensors(loop.plan, loop.module), gradients(loop.module), state_tensors(loop.optimizers), loop.device_type
+    )

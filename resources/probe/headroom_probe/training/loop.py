@@ -4,12 +4,13 @@
 
 Which variable holds what for how long decides the memory: `outputs` and `loss` live here as long as in the format's loop.
 """
+
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import gc
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 

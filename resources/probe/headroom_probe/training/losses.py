@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The chunked loss, which no library has for transformers' models, and the beginning of the loss phase."""
+
 from __future__ import annotations
 
 import types
@@ -21,7 +22,7 @@ class Backpropagated(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_loss):
-        gradient, = ctx.saved_tensors
+        (gradient,) = ctx.saved_tensors
         return gradient * grad_loss.to(gradient.dtype), None, None
 
 
@@ -42,7 +43,7 @@ def chunked_loss(head, hidden, labels):
         loss = F.cross_entropy(logits.float(), targets[k], reduction="sum", ignore_index=-100) / labels.numel()
         total = total + loss.detach()
         loss.backward()
-        gradient[k * size:(k + 1) * size] = pieces[k].grad.to(torch.float32)
+        gradient[k * size : (k + 1) * size] = pieces[k].grad.to(torch.float32)
         pieces[k].grad = None
     return Backpropagated.apply(flat, gradient.to(hidden.dtype), total)
 

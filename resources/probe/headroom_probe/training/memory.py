@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counts tensors: bytes of storages, each rounded up to the 512 bytes of the caching allocator's blocks, views once."""
+
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 import torch
 from torch.utils._pytree import tree_flatten
@@ -30,14 +31,14 @@ def storages(tensors: Iterable, device: str = "cuda") -> dict[int, int]:
     return found
 
 
-def bytes_of(tensors: Iterable, device: str = "cuda", without: Iterable[int] = ()) -> int:
-    left_out = set(without)
-    return sum(size for key, size in storages(tensors, device).items() if key not in left_out)
-
-
 def state_tensors(optimizers: Iterable) -> list:
-    return [tensor for optimizer in optimizers for state in optimizer.state.values() for tensor in tree_flatten(state)[0]
-            if isinstance(tensor, torch.Tensor)]
+    return [
+        tensor
+        for optimizer in optimizers
+        for state in optimizer.state.values()
+        for tensor in tree_flatten(state)[0]
+        if isinstance(tensor, torch.Tensor)
+    ]
 
 
 def gradients(model) -> list:

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan's model, with random weights from its config."""
+
 from __future__ import annotations
 
 import contextlib
@@ -25,14 +26,18 @@ def config_of(plan: Plan):
     """The model's configuration; what only transformers can find wrong with it is said as its own words have it."""
     kind = plan.config["model_type"]
     if kind not in transformers.CONFIG_MAPPING:
-        raise Unsupported("model.config.model_type", f'transformers {transformers.__version__} knows no "{kind[:80]}"', "update transformers")
+        raise Unsupported(
+            "model.config.model_type", f'transformers {transformers.__version__} knows no "{kind[:80]}"', "update transformers"
+        )
     known = {key: value for key, value in plan.config.items() if key not in DROPPED_CONFIG_KEYS and not key.startswith("_")}
     try:
         config = transformers.CONFIG_MAPPING[kind](**known)
     except Exception as error:  # each class checks in its own way
         raise BadInput("model.config", f"transformers refuses it: {in_one_line(error)}", "mend the config.json") from error
     if type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
-        raise Unsupported("model.config.model_type", f"{kind[:80]} is no causal language model of transformers", "take a decoder's config.json")
+        raise Unsupported(
+            "model.config.model_type", f"{kind[:80]} is no causal language model of transformers", "take a decoder's config.json"
+        )
     config.use_cache = False
     return config
 
@@ -52,7 +57,17 @@ def build(plan: Plan, config, device: str, attention: str | None = None):
             return transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention, **{keyword: dtype})
     except (ProbeError, OutOfMemory):
         raise
-    except (ImportError, ValueError, TypeError, RuntimeError, AttributeError, KeyError, IndexError, OverflowError, ZeroDivisionError, AssertionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        RuntimeError,
+        AttributeError,
+        KeyError,
+        IndexError,
+        OverflowError,
+        ZeroDivisionError,
+        AssertionError,
+    ) as error:
         if "CUDA" in str(error):
             raise  # the device's fault, not the config's
         raise BadInput("model.config", f"transformers cannot build the model: {in_one_line(error)}", "mend the config.json") from error

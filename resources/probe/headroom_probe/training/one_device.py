@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plan made ready to run on one device: the plan format's `load` phase."""
+
 from __future__ import annotations
 
 import contextlib
 import gc
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 
@@ -14,8 +15,16 @@ from . import losses, model as models, optimizers
 from .loop import Loop, autocast_of
 
 
-def build_model(plan: Plan, device: str, stack: contextlib.ExitStack, begin_loss: Callable, *, attention: str | None = None,
-                fill: Callable | None = models.fill, empty: bool = False):
+def build_model(
+    plan: Plan,
+    device: str,
+    stack: contextlib.ExitStack,
+    begin_loss: Callable,
+    *,
+    attention: str | None = None,
+    fill: Callable | None = models.fill,
+    empty: bool = False,
+):
     """The model in its training form: quantised, with Liger, with adapters, checkpointed.
 
     The stack keeps what must last as long as the model. `fill` None: fake tensors have no values. `empty`: weights that will
@@ -63,8 +72,18 @@ def batch(plan: Plan, device: str, vocabulary: int | None):
     return tuple(torch.randint(0, vocabulary, shape, dtype=torch.int64, device=device) for _ in range(2))
 
 
-def make_loop(plan: Plan, device: str, stack: contextlib.ExitStack, *, attention: str | None = None, fill: Callable | None = models.fill,
-              values: bool = True, empty: bool = False, start: str | None = None, wrap: Callable | None = None) -> Loop:
+def make_loop(
+    plan: Plan,
+    device: str,
+    stack: contextlib.ExitStack,
+    *,
+    attention: str | None = None,
+    fill: Callable | None = models.fill,
+    values: bool = True,
+    empty: bool = False,
+    start: str | None = None,
+    wrap: Callable | None = None,
+) -> Loop:
     """Everything that lives before the first step, in the order in which it is made.
 
     An engine's `wrap` takes the loop with its model, built on the device `start`, and puts what is called in loop.model.

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan's optimizer, or one for each parameter that steps inside backward."""
+
 from __future__ import annotations
 
 import torch

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Headroom developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Quantised base weights, made as from_pretrained with a BitsAndBytesConfig makes them. Imported only where a plan has them."""
+
 from __future__ import annotations
 
 import sys
@@ -27,8 +28,12 @@ def quantize(plan: Plan, model, device: str, fill) -> None:
     if kind == "int8":
         config = BitsAndBytesConfig(load_in_8bit=True)
     else:
-        config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=DTYPES[resolved.compute], bnb_4bit_quant_type=kind[:3],
-                                    bnb_4bit_use_double_quant=kind == "nf4-double")
+        config = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_compute_dtype=DTYPES[resolved.compute],
+            bnb_4bit_quant_type=kind[:3],
+            bnb_4bit_use_double_quant=kind == "nf4-double",
+        )
     kept = HfQuantizer.get_modules_to_not_convert(model, config.llm_int8_skip_modules, getattr(model, "_keep_in_fp32_modules", None))
     replace_with_bnb_linear(model, modules_to_not_convert=kept, quantization_config=config)
     tied = getattr(model.config, "tie_word_embeddings", False)
@@ -49,11 +54,24 @@ def _move(module, name: str, parameter, dtype, device: str, fill) -> None:
     weight = torch.empty(parameter.shape, dtype=dtype if parameter.device.type == "meta" else parameter.dtype, device=device)
     fill(weight, name)
     if name == "weight" and isinstance(module, bnb.nn.Linear4bit):
-        packed, state = bnb.functional.quantize_4bit(weight, blocksize=parameter.blocksize, compress_statistics=parameter.compress_statistics,
-                                                     quant_type=parameter.quant_type, quant_storage=parameter.quant_storage)
-        module.weight = bnb.nn.modules.Params4bit(packed, requires_grad=False, quant_state=state, blocksize=parameter.blocksize,
-                                                  compress_statistics=parameter.compress_statistics, quant_type=parameter.quant_type,
-                                                  quant_storage=parameter.quant_storage, module=module, bnb_quantized=True)
+        packed, state = bnb.functional.quantize_4bit(
+            weight,
+            blocksize=parameter.blocksize,
+            compress_statistics=parameter.compress_statistics,
+            quant_type=parameter.quant_type,
+            quant_storage=parameter.quant_storage,
+        )
+        module.weight = bnb.nn.modules.Params4bit(
+            packed,
+            requires_grad=False,
+            quant_state=state,
+            blocksize=parameter.blocksize,
+            compress_statistics=parameter.compress_statistics,
+            quant_type=parameter.quant_type,
+            quant_storage=parameter.quant_storage,
+            module=module,
+            bnb_quantized=True,
+        )
         module.quant_state = state
     elif name == "weight" and isinstance(module, bnb.nn.Linear8bitLt):
         codes, scales, _ = bnb.functional.int8_vectorwise_quant(weight.to(torch.float16))
@@ -71,7 +89,9 @@ def state_tensors(model) -> list:
         weight, state = module._parameters.get("weight"), getattr(module, "state", None)
         if getattr(weight, "quant_state", None) is not None:
             found += tensors_of(weight.quant_state)
-        found += [t for owner in (weight, state) for t in (getattr(owner, "CB", None), getattr(owner, "SCB", None)) if isinstance(t, torch.Tensor)]
+        found += [
+            t for owner in (weight, state) for t in (getattr(owner, "CB", None), getattr(owner, "SCB", None)) if isinstance(t, torch.Tensor)
+        ]
     return found
 
 
