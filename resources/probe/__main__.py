@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What Python runs when it is given this folder, or the single file made of it (a zip archive), as a program."""
 
-import sys
+from headroom_probe.cli import end, main
 
-from headroom_probe.cli import main
-
-sys.exit(main())
+end(main())

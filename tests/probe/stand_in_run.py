@@ -6,11 +6,10 @@
 """
 
 import os
-import sys
 import time
 
 import support  # noqa: F401
-from headroom_probe.cli import main
+from headroom_probe.cli import end, main
 
 
 class Gauge:
@@ -87,4 +86,4 @@ class Workload:
         print("closed")
 
 
-sys.exit(main(make_workload=Workload))
+end(main(make_workload=Workload))

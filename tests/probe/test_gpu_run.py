@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What runs on a GPU, all but torch.cuda's own calls: real tensors on the host, whose storages the stand-in device counts."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -151,8 +152,6 @@ class Insides(support.TestCase):
 
     def test_weights_are_ordinary_numbers(self):
         plan = read_plan(self.write("plan.json", support.tiny_plan()))
-        import contextlib
-
         with contextlib.ExitStack() as stack:
             loop = one_device.make_loop(plan, "cpu", stack)
         for name, parameter in loop.module.named_parameters():
@@ -194,9 +193,11 @@ class Insides(support.TestCase):
         self.assertIn("--dry-run", str(caught.exception))
 
 
-def run_rank(plans: list[str], target: str) -> None:
-    """One rank of several plans, one after the other."""
-    for index, plan in enumerate(plans):
+def run_rank(arguments: list[str]) -> None:
+    """One rank of several plans, one after the other: target, then plan and port of each."""
+    target, *pairs = arguments
+    for index, (plan, port) in enumerate(zip(pairs[::2], pairs[1::2])):
+        os.environ["MASTER_PORT"] = port  # of its own: a rank that is ahead must not meet the group before
         run_on(StandInDevice(), read_plan(pathlib.Path(plan)), pathlib.Path(f"{target}{index}.json"))
 
 
@@ -240,34 +241,27 @@ class Ranks(support.TestCase):
         self.assertIsNone(result["saved_activations"])
 
     def run_ranks(self, plans: list[str]) -> list[list[dict]]:
-        program = "import sys; sys.path.insert(0, sys.argv[1]); import test_gpu_run as t; t.run_rank(sys.argv[3:], sys.argv[2])"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        program = "import sys; sys.path.insert(0, sys.argv[1]); import test_gpu_run; test_gpu_run.run_rank(sys.argv[2:])"
+        with contextlib.ExitStack() as stack:
+            free = [stack.enter_context(socket.socket()) for _ in plans]
+            for one in free:
+                one.bind(("127.0.0.1", 0))
+            pairs = [text for plan, one in zip(plans, free) for text in (plan, str(one.getsockname()[1]))]
         started = [
             subprocess.Popen(
-                [sys.executable, "-c", program, str(pathlib.Path(__file__).parent), str(self.folder / "r"), *plans],
+                [sys.executable, "-B", "-c", program, str(pathlib.Path(__file__).parent), str(self.folder / "r"), *pairs],
                 stderr=subprocess.PIPE,
                 text=True,
-                env={
-                    **os.environ,
-                    "RANK": str(rank),
-                    "WORLD_SIZE": "2",
-                    "LOCAL_RANK": str(rank),
-                    "MASTER_ADDR": "127.0.0.1",
-                    "MASTER_PORT": str(port),
-                    "OMP_NUM_THREADS": "1",
-                },
+                env=os.environ | {"RANK": rank, "WORLD_SIZE": "2", "LOCAL_RANK": rank, "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"},
             )
-            for rank in range(2)
+            for rank in "01"
         ]
         try:
-            for one in started:
-                _, err = one.communicate(timeout=200)
-                self.assertEqual(one.returncode, 0, err[-3000:])
+            said = [one.communicate(timeout=200)[1] for one in started]
         finally:
             for one in started:
                 one.kill()
+        self.assertEqual([one.returncode for one in started], [0, 0], "\n".join(text[-2000:] for text in said))
         return [
             [json.loads(output.path_of_rank(self.folder / f"r{index}.json", rank).read_text()) for rank in range(2)]
             for index in range(len(plans))

@@ -100,10 +100,10 @@ class Runs(support.TestCase):
         self.assertEqual((error["kind"], error["message"]), ("failed", "ZeroDivisionError: a fault"))
         self.assertIn("in happen", error["place"])
 
-    def interrupted(self, number, before=None):
+    def interrupted(self, number, before=None, **variables):
         if before is not None:
             self.result.write_text(before)
-        started = self.start("run", self.plan, "--output", self.result, HEADROOM_STAND_IN="wait")
+        started = self.start("run", self.plan, "--output", self.result, HEADROOM_STAND_IN="wait", **variables)
         for line in started.stderr:
             if '"step": 1, "phase": "backward"' in line:
                 break
@@ -118,6 +118,12 @@ class Runs(support.TestCase):
             self.assertEqual(status, 130)
             self.assertNotIn("Traceback", err)
             self.assertEqual(self.files(), ["plan.headroom.json"])
+
+    def test_ctrl_c_ends_a_rank_too(self):
+        self.plan = self.write("plan.headroom.json", support.tiny_plan(parallel__engine="ddp", parallel__data=2))
+        status, err = self.interrupted(signal.SIGINT, RANK="0", WORLD_SIZE="2", LOCAL_RANK="0")
+        self.assertEqual(status, 130)
+        self.assertIn("interrupted; nothing was written", err)
 
     def test_a_killed_run_leaves_the_old_result(self):
         status, _ = self.interrupted(signal.SIGKILL, before="old")
@@ -197,7 +203,7 @@ class SingleFile(Runs):
     # What is inherited runs with the stand-in; here the program itself is asked.
     test_a_result_has_each_step_and_phase = test_progress_is_one_json_object_a_line = test_the_command_may_be_left_out = None
     test_out_of_memory_is_a_result = test_another_error_is_a_result_and_a_failure = test_ctrl_c_ends_with_130_and_leaves_nothing = None
-    test_a_killed_run_leaves_the_old_result = test_every_rank_has_its_file = None
+    test_a_killed_run_leaves_the_old_result = test_ctrl_c_ends_a_rank_too = test_every_rank_has_its_file = None
 
     def test_missing_libraries_are_named_at_once(self):
         plan = self.write("q.json", support.tiny_plan(method__kind="qlora", kernels="liger"))

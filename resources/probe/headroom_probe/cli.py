@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -93,6 +94,15 @@ def main(arguments: list[str] | None = None, make_workload=None) -> int:
         return INTERRUPTED
     except SystemExit as ended:  # --help, --version
         return OK if not ended.code else BAD_INPUT
+
+
+def end(status: int) -> None:
+    """Ends the process. Of several ranks, one that failed must not wait for the others, as an orderly end of NCCL does."""
+    if status != OK and os.environ.get("WORLD_SIZE", "1") != "1":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def _interrupt(_signal, _frame):

@@ -72,6 +72,8 @@ def check_libraries(plan: Plan, dry_run: bool) -> None:
     missing = []
     for distribution, reason in needs(plan, dry_run).items():
         lowest = (LOWEST_DRY if dry_run else LOWEST)[distribution]
+        if distribution == "transformers" and plan["method.kind"] == "qlora":
+            lowest = LOWEST_DRY[distribution]  # weights are quantised as its integration does since then
         least, version = ".".join(map(str, lowest)), version_of(distribution)
         if version is None or importlib.util.find_spec(_MODULES.get(distribution, distribution)) is None:
             missing.append(f"{distribution} >= {least} (for {reason}) is missing")

@@ -84,12 +84,11 @@ class PhaseMeter:
             {
                 "seconds": seconds,
                 "tokens_per_second": self._tokens / seconds if seconds else None,
-                **{name: highest(figures.get(name) for figures in running) for name in ("allocated", "active", "reserved", "device")},
+                **{name: highest(figures.get(name) for figures in running) for name in FIGURES},
                 "phases": [{"name": phase, **self._phases[phase]} for phase in PHASES if phase in self._phases],
             }
         )
         self._phases = {}
-        self.step = None
 
     def break_off(self) -> None:
         """Keeps what is known of a load or step that did not come to its end."""
@@ -97,9 +96,8 @@ class PhaseMeter:
             self.leave()
         except Exception:  # the device may answer nothing any more
             self.phase = None
-        if self.step is None:
-            if "load" in self._phases:
-                self.load = {"seconds": None, **self._phases.pop("load")}
+        if "load" in self._phases:
+            self.load = {"seconds": None, **self._phases.pop("load")}
         elif self._phases:
             self.end_step()
             self.steps[-1].update(seconds=None, tokens_per_second=None)

@@ -19,6 +19,9 @@ from .plan import Plan
 from .progress import Progress
 
 
+LONGEST_MESSAGE = 4000
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
     output: pathlib.Path
@@ -130,7 +133,7 @@ def _measure(plan: Plan, options: Options, workload: Workload, progress: Progres
 
 
 def _error_of(caught: Exception, out_of_memory: bool, meter: PhaseMeter) -> dict:
-    message = str(caught).strip() or type(caught).__name__
+    message = str(caught).strip()[:LONGEST_MESSAGE] or type(caught).__name__
     return {
         "kind": "out-of-memory" if out_of_memory else "failed",
         "message": message if out_of_memory else f"{type(caught).__name__}: {message}",

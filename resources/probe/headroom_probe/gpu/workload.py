@@ -7,12 +7,11 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import sys
 
 import torch
 
 from .. import environment
-from ..errors import FAILED, EnvironmentFault
+from ..errors import EnvironmentFault
 from ..phases import PhaseMeter
 from ..plan import Plan
 from ..training import inventory, model as models, one_device
@@ -129,9 +128,6 @@ class GpuRun:
     def close(self, failed: bool) -> None:
         self._loop = None
         if failed and self._options.ranks > 1:
-            # The other ranks wait in a collective call, and an orderly end of the group would wait for them.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(FAILED)
+            return  # the other ranks may wait in a collective call, and an orderly end of the group would wait for them
         self._stack.close()
         self._device.close()
