@@ -4,6 +4,7 @@
 #include "app/headroom-cli/estimate_text.h"
 #include "app/headroom-cli/json_lines.h"
 #include "app/headroom-cli/output.h"
+#include "core/estimate/checkpointing_cost.h"
 #include "core/plan/plan_json.h"
 
 #include <algorithm>
@@ -51,10 +52,10 @@ int estimateLines(const EstimateArguments &arguments)
 std::string jsonText(const std::vector<EstimatePointer> &estimates)
 {
     if (estimates.size() == 1)
-        return writeEstimate(*estimates.front(), true) + '\n';
+        return writeEstimate(*estimates.front(), true, bytesSavedByCheckpointing(*estimates.front())) + '\n';
     std::string text = "[";
     for (std::size_t i = 0; i < estimates.size(); ++i)
-        text += (i == 0 ? "\n" : ",\n") + writeEstimate(*estimates[i]);
+        text += (i == 0 ? "\n" : ",\n") + writeEstimate(*estimates[i], false, bytesSavedByCheckpointing(*estimates[i]));
     return text + "\n]\n";
 }
 

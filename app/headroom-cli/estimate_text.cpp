@@ -3,6 +3,7 @@
 #include "app/headroom-cli/estimate_text.h"
 
 #include "app/headroom-cli/text_table.h"
+#include "core/estimate/checkpointing_cost.h"
 #include "core/report/report.h"
 
 #include <fmt/format.h>
@@ -28,6 +29,8 @@ std::string formatEstimate(const Estimate &estimate, ByteUnit unit)
     out += "\nPhase by phase\n";
     out += formatTable(phasesTable(estimate, unit));
     out += fmt::format("\nKept for backward at the end of forward: {}\n", formatBytes(estimate.savedActivations, unit));
+    if (const std::optional<Bytes> saved = bytesSavedByCheckpointing(estimate))
+        out += fmt::format("Without checkpointing it would be {} more\n", formatBytes(*saved, unit));
     if (estimate.hostPeak.value > 0)
         out += fmt::format("Host memory: {} between steps, {} at most\n", formatBytes(estimate.hostSteady, unit),
                            formatBytes(estimate.hostPeak, unit));

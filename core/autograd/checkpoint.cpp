@@ -4,13 +4,36 @@
 // Activation checkpointing as torch/utils/checkpoint.py does it (PyTorch 2.13).
 #include "core/autograd/tape.h"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace headroom::autograd {
 
-Tensor Tape::checkpoint(std::function<Tensor(const Tensor &)> block, const Tensor &input)
+Tensor Tape::keptResult(std::string_view op)
+{
+    KeptResults *kept = m_recomputing ? &m_recomputing->kept : nullptr;
+    if (!kept || !kept->policy || m_insideOperator || !kept->policy->considers(op))
+        return {};
+    assert(kept->taken < kept->results.size());
+    return std::move(kept->results[kept->taken++]);
+}
+
+void Tape::offerResult(std::string_view op, const Tensor &result)
+{
+    KeptResults *kept = m_packing ? &m_packing->kept : nullptr;
+    if (!kept || !kept->policy || m_insideOperator || !kept->policy->considers(op))
+        return;
+    const bool keeps = kept->policy->keeps(op, m_module);
+    if (keeps && result->storage != noStorage)
+        m_trace.storages[result->storage].kept = true;
+    kept->results.push_back(keeps ? detach(result) : Tensor()); // _detach_helper
+}
+
+Tensor Tape::checkpoint(std::function<Tensor(const Tensor &)> block, const Tensor &input, std::unique_ptr<KeptResultPolicy> policy)
 {
     auto *frame = new CheckpointFrame;
+    frame->kept.policy = std::move(policy);
     frame->references = 1;
     frame->input = input;
     frame->module = m_module;
@@ -42,6 +65,7 @@ void Tape::recompute(CheckpointFrame &frame)
     const std::uint32_t outerCount = std::exchange(m_recomputedCount, 0);
     {
         Scope scope(*this, frame.module, frame.layer);
+        RunningAgain again(*this);
         frame.run(frame.input);
     }
     assert(m_stopped);
@@ -57,45 +81,67 @@ void Tape::recompute(CheckpointFrame &frame)
 
 namespace {
 
-/// CheckpointFunction.backward: run the block on a detached input, then a backward of its own.
+constexpr std::size_t mostInputs = 4;
+
+/// CheckpointFunction.backward: run the block on detached inputs, then a backward of its own.
 void checkpointFunctionBackward(BackwardCall &call)
 {
     Tape &tape = call.tape;
-    Tensor input = call.unpack(0);
-    Tensor detached = tape.detach(input);
-    detached->requiresGrad = call.needs(0);
+    std::array<Tensor, mostInputs> inputs, detached;
+    const std::size_t count = call.node.edgeCount;
+    for (std::size_t i = 0; i < count; ++i)
+        inputs[i] = call.unpack(static_cast<int>(i));
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!inputs[i])
+            continue;
+        detached[i] = tape.detach(inputs[i]);
+        detached[i]->requiresGrad = call.needs(static_cast<int>(i));
+    }
     Tensor output;
     {
         Tape::NoGrad enableGrad(tape, true);
-        output = call.node.block(detached);
+        Tape::RunningAgain again(tape);
+        output = call.node.block(std::span(detached).first(count));
     }
     tape.backward(output, call.grad);
-    if (detached->grad)
-        call.give(0, Tensor(detached->grad));
+    for (std::size_t i = 0; i < count; ++i)
+        if (detached[i] && detached[i]->grad)
+            call.give(static_cast<int>(i), Tensor(detached[i]->grad));
 }
 
 constexpr Operator checkpointFunction{"CheckpointFunctionBackward", checkpointFunctionBackward};
 
 } // namespace
 
-Tensor Tape::checkpointReentrant(std::function<Tensor(const Tensor &)> block, const Tensor &input)
+Tensor Tape::checkpointReentrant(CheckpointedBlock block, std::initializer_list<Tensor> given)
 {
-    Node *node = record(checkpointFunction, {&input});
-    save(node, 0, input);
+    assert(given.size() <= mostInputs);
+    std::array<Tensor, mostInputs> inputs;
+    std::copy(given.begin(), given.end(), inputs.begin());
+    Node *node = record(checkpointFunction, {&inputs[0], &inputs[1], &inputs[2], &inputs[3]});
+    if (node)
+        node->edgeCount = static_cast<std::uint8_t>(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i)
+        save(node, static_cast<int>(i), inputs[i]);
     Tensor output;
     {
         NoGrad noGrad(*this);
-        output = block(input);
+        output = block(std::span(inputs).first(given.size()));
     }
     if (node) {
         const std::optional<DType> autocast = this->autocast();
-        node->block = [this, autocast, block = std::move(block)](const Tensor &again) {
+        node->block = [this, autocast, block = std::move(block)](std::span<const Tensor> again) {
             Autocast context(*this, autocast);
             return block(again);
         };
         attach(node, output);
     }
     return output;
+}
+
+Tensor Tape::checkpointReentrant(const std::function<Tensor(const Tensor &)> &block, const Tensor &input)
+{
+    return checkpointReentrant([block](std::span<const Tensor> inputs) { return block(inputs.front()); }, {input});
 }
 
 } // namespace headroom::autograd

@@ -63,10 +63,13 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
         if (leaf->grad) {
             gradient.reset(); // added into .grad in place
         } else {
-            // Stolen where nobody else holds it and its layout is the parameter's; else cloned.
-            const bool steal = gradient->references == 1 && gradient->strides == leaf->strides;
-            if (!steal)
-                gradient = make(gradient->sizes, leaf->strides, gradient->dtype, "aten.new_empty_strided.default"); // clone_obey_contract
+            // Stolen where nobody else holds it and its layout is the leaf's, or, of a leaf that is no dense tensor,
+            // contiguous; else cloned (utils/grad_layout_contract.h: obeys_layout_contract, clone_obey_contract).
+            const bool dense = isDense(leaf->sizes, leaf->strides);
+            const bool obeys = dense ? gradient->strides == leaf->strides : isContiguous(gradient->sizes, gradient->strides);
+            if (!(obeys && gradient->references == 1))
+                gradient = dense ? make(gradient->sizes, leaf->strides, gradient->dtype, "aten.new_empty_strided.default")
+                                 : make(gradient->sizes, contiguousStrides(gradient->sizes), gradient->dtype, "aten.clone.default");
             Tensor own = detach(gradient);
             gradient.reset();
             setRole(own, Role::Gradient);
@@ -119,6 +122,7 @@ void Tape::backward(const Tensor &root, const Tensor &gradient)
 {
     assert(root.requiresGrad());
     NoGrad noGrad(*this);
+    const bool within = std::exchange(m_inBackward, true);
     // _make_grads: the root's own gradient lives until backward returns.
     Tensor rootGradient = gradient ? gradient : empty(root.sizes(), root.dtype(), "aten.ones_like.default");
 
@@ -151,6 +155,7 @@ void Tape::backward(const Tensor &root, const Tensor &gradient)
         ready.pop_back();
         evaluate(node, ready);
     }
+    m_inBackward = within;
 }
 
 } // namespace headroom::autograd

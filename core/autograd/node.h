@@ -7,12 +7,17 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace headroom::autograd {
 
 class BackwardCall;
 struct Node;
+
+/// A block under checkpointing, called with its tensor arguments.
+using CheckpointedBlock = std::function<Tensor(std::span<const Tensor> inputs)>;
 
 /// What all nodes of one kind share: PyTorch's name and the gradient formula.
 struct Operator {
@@ -33,6 +38,27 @@ struct NodeResult {
     Tensor buffer; ///< InputBuffer: the gradients summed up so far, while a backward runs
 };
 
+/// Which operators' results selective checkpointing keeps (torch/utils/checkpoint.py: the policy_fn that
+/// create_selective_checkpoint_contexts takes). One for each call of a checkpointed block: it may count.
+class KeptResultPolicy
+{
+public:
+    virtual ~KeptResultPolicy() = default;
+    /// Whether results of this operator, by PyTorch's name ("aten.mm.default"), may be kept at all.
+    virtual bool considers(std::string_view op) const = 0;
+    /// Whether this one is; asked once for each, in the order in which the block runs.
+    virtual bool keeps(std::string_view op, std::string_view module) = 0;
+};
+
+/// What selective checkpointing keeps of a block (_CachingTorchDispatchMode): a place for each result that its policy
+/// considers, undefined where it is to be computed again. The recomputation takes them out in the same order
+/// (_CachedTorchDispatchMode); what an early stop leaves is kept as long as the frame.
+struct KeptResults {
+    std::unique_ptr<KeptResultPolicy> policy;
+    std::vector<Tensor> results;
+    std::size_t taken = 0;
+};
+
 /// A block run under non-reentrant checkpointing (torch/utils/checkpoint.py: _CheckpointFrame). It keeps the block's
 /// input and counts what the block saves; the first request for any of it runs the block again and keeps all that it
 /// saves. Alive as long as a saved slot refers to it.
@@ -43,6 +69,7 @@ struct CheckpointFrame {
     std::uint32_t savedCount = 0;
     std::vector<bool> wanted; ///< by order of saving: the slot that asked for it still exists
     bool recomputed = false;
+    KeptResults kept;            ///< without a policy nothing is
     std::vector<Tensor> tensors; ///< by order of saving; empty until recomputed, each taken out on request
     const char *module = "";
     std::int16_t layer = -1;
@@ -74,8 +101,8 @@ struct Node {
     std::array<NodeResult, maxResults> results;
     const char *module = "";
     std::int16_t layer = -1;
-    TensorImpl *variable = nullptr;              ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
-    std::function<Tensor(const Tensor &)> block; ///< CheckpointFunction: the block to run again
+    TensorImpl *variable = nullptr;      ///< AccumulateGrad: the leaf, kept alive; null for all other nodes
+    CheckpointedBlock block;             ///< CheckpointFunction: the block to run again
     std::shared_ptr<const void> context; ///< a Python function's ctx: what it keeps besides saved tensors, as long as the node lives
 
     // while a backward runs

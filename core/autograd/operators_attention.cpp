@@ -15,6 +15,13 @@ constexpr const char *flashName = "aten._scaled_dot_product_flash_attention.defa
 constexpr const char *efficientName = "aten._scaled_dot_product_efficient_attention.default";
 
 /// An output as `like`, in its memory layout.
+/// Two products for each head (flop_counter.py: sdpa_flop_count): q k^T and the probabilities with v.
+void countAttention(Tape &tape, const Tensor &q, const Tensor &k, const Tensor &v)
+{
+    const double scores = static_cast<double>(q.size(0) * q.size(1)) * static_cast<double>(q.size(2)) * static_cast<double>(k.size(2));
+    tape.countFlops(2.0 * scores * static_cast<double>(q.size(3) + v.size(3)));
+}
+
 Tensor emptyLike(const Tensor &like, const char *op) { return like->tape->make(like.sizes(), preservedStrides(like), like.dtype(), op); }
 
 /// [B, H, S, D] lying in memory as [B, S, H, D], whatever the layout of `like`.
@@ -116,6 +123,8 @@ Tensor flash(const Tensor &q, const Tensor &k, const Tensor &v)
     if (tape.stopped())
         return {};
     Tensor out = emptyLike(q, flashName);
+    if (!tape.lastWasKept())
+        countAttention(tape, q, k, v);
     Tensor lse = tape.empty({q.size(0), q.size(1), q.size(2)}, DType::Float32, flashName);
     Tensor seed = tape.empty({2}, DType::Int64, flashName);
     Tensor offset = tape.empty({}, DType::Int64, flashName);
@@ -140,6 +149,8 @@ Tensor efficient(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor
     if (tape.stopped())
         return {};
     Tensor out = emptyHeadsInside(q, efficientName);
+    if (!tape.lastWasKept())
+        countAttention(tape, q, k, v);
     Tensor lse = tape.empty({q.size(0), q.size(1), roundUp(q.size(2), 32)}, DType::Float32, efficientName);
     Tensor seed = tape.empty({}, DType::Int64, efficientName);
     Tensor offset = tape.empty({}, DType::Int64, efficientName);

@@ -9,16 +9,20 @@ namespace headroom::autograd {
 
 namespace {
 
-Tensor product(Tape &tape, const Dims &sizes, DType dtype, const char *op)
+/// `inner`: what is summed over.
+Tensor product(Tape &tape, const Dims &sizes, std::int64_t inner, DType dtype, const char *op)
 {
     Tensor out = tape.empty(sizes, dtype, op);
+    if (tape.lastWasKept())
+        return out;
     tape.useBlas();
+    tape.countFlops(2.0 * static_cast<double>(sizes.elements()) * static_cast<double>(inner));
     return out;
 }
 
 Tensor firstFactorGradient(BackwardCall &call)
 {
-    return product(call.tape, {call.grad.size(0), call.node.sizes[0]}, call.grad.dtype(), "aten.mm.default");
+    return product(call.tape, {call.grad.size(0), call.node.sizes[0]}, call.grad.size(1), call.grad.dtype(), "aten.mm.default");
 }
 
 /// For a weight seen through t() it is (grad.t() @ a).t(), so that its memory has the weight's own layout
@@ -27,8 +31,9 @@ Tensor secondFactorGradient(BackwardCall &call)
 {
     const Dims &sizes = call.node.sizes, &strides = call.node.strides;
     const bool columnMajor = strides[0] == 1 && strides[1] == sizes[0];
-    return columnMajor ? transposed2d(product(call.tape, {sizes[1], sizes[0]}, call.grad.dtype(), "aten.mm.default"))
-                       : product(call.tape, {sizes[0], sizes[1]}, call.grad.dtype(), "aten.mm.default");
+    const std::int64_t rows = call.grad.size(0);
+    return columnMajor ? transposed2d(product(call.tape, {sizes[1], sizes[0]}, rows, call.grad.dtype(), "aten.mm.default"))
+                       : product(call.tape, {sizes[0], sizes[1]}, rows, call.grad.dtype(), "aten.mm.default");
 }
 
 void mmBackward(BackwardCall &call)
@@ -64,9 +69,9 @@ void bmmBackward(BackwardCall &call)
     Tensor b = call.needs(0) ? call.unpack(1) : Tensor();
     const Dims &s = call.node.sizes; // [b, k, m] of the second factor
     if (call.needs(1))
-        call.give(1, product(call.tape, {s[0], s[1], s[2]}, call.grad.dtype(), "aten.bmm.default"));
+        call.give(1, product(call.tape, {s[0], s[1], s[2]}, call.grad.size(1), call.grad.dtype(), "aten.bmm.default"));
     if (call.needs(0))
-        call.give(0, product(call.tape, {s[0], call.grad.size(1), s[1]}, call.grad.dtype(), "aten.bmm.default"));
+        call.give(0, product(call.tape, {s[0], call.grad.size(1), s[1]}, s[2], call.grad.dtype(), "aten.bmm.default"));
 }
 constexpr Operator bmmOperator{"BmmBackward0", bmmBackward};
 
@@ -109,7 +114,7 @@ Tensor addProduct(const Tensor &bias, const Tensor &a, const Tensor &b)
     saveFactors(tape, node, a, b);
     if (tape.stopped())
         return {};
-    Tensor out = product(tape, {a.size(0), b.size(1)}, a.dtype(), "aten.addmm.default");
+    Tensor out = product(tape, {a.size(0), b.size(1)}, a.size(1), a.dtype(), "aten.addmm.default");
     tape.attach(node, out);
     return out;
 }
@@ -126,7 +131,7 @@ Tensor mm(const Tensor &a, const Tensor &b)
     saveFactors(tape, node, a, b);
     if (tape.stopped())
         return {};
-    Tensor out = product(tape, {a.size(0), b.size(1)}, a.dtype(), "aten.mm.default");
+    Tensor out = product(tape, {a.size(0), b.size(1)}, a.size(1), a.dtype(), "aten.mm.default");
     tape.attach(node, out);
     return out;
 }
@@ -141,7 +146,7 @@ Tensor bmm(const Tensor &a, const Tensor &b)
     saveFactors(tape, node, a, b);
     if (tape.stopped())
         return {};
-    Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, a.dtype(), "aten.bmm.default");
+    Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, a.size(2), a.dtype(), "aten.bmm.default");
     tape.attach(node, out);
     return out;
 }

@@ -92,6 +92,10 @@ Tensor Tape::make(const Dims &sizes, const Dims &strides, DType dtype, const cha
     for (int i = 0; i < sizes.rank() && extent > 0; ++i)
         extent = checkedAdd(extent, checkedMultiply(sizes[i] - 1, strides[i]));
     const std::int64_t bytes = checkedMultiply(extent, elementSize(dtype));
+    Tensor kept = keptResult(op);
+    m_lastWasKept = kept.defined();
+    if (m_lastWasKept)
+        return kept;
     TensorImpl *impl = newImpl();
     impl->sizes = sizes;
     impl->strides = strides;
@@ -102,7 +106,9 @@ Tensor Tape::make(const Dims &sizes, const Dims &strides, DType dtype, const cha
         record.shape = sizes;
         record.dtype = dtype;
     }
-    return Tensor(impl);
+    Tensor made(impl);
+    offerResult(op, made);
+    return made;
 }
 
 void Tape::setData(const Tensor &tensor, const Tensor &value)
@@ -366,6 +372,10 @@ void Tape::mark(TracePhase phase)
 void Tape::mark(TracePhase phase, int step, int microBatch)
 {
     m_phase = phase;
+    if (phase == TracePhase::Forward) {
+        m_flops.forward.clear();
+        m_flops.again.clear();
+    }
     m_trace.marks.push_back({static_cast<std::uint32_t>(m_trace.events.size()), phase, static_cast<std::int16_t>(step), microBatch});
 }
 

@@ -68,9 +68,50 @@ public:
 
     // -- checkpointing (torch/utils/checkpoint.py)
     /// use_reentrant=False: saves go to a frame; the first that is asked for runs `block` again, up to the last save.
-    Tensor checkpoint(std::function<Tensor(const Tensor &)> block, const Tensor &input);
+    /// With a policy the results that it keeps are not computed again (context_fn).
+    Tensor checkpoint(std::function<Tensor(const Tensor &)> block, const Tensor &input, std::unique_ptr<KeptResultPolicy> policy = {});
     /// use_reentrant=True: no graph in forward; backward runs the block whole and a backward of its own through it.
-    Tensor checkpointReentrant(std::function<Tensor(const Tensor &)> block, const Tensor &input);
+    /// Up to four tensors, undefined ones among them.
+    Tensor checkpointReentrant(CheckpointedBlock block, std::initializer_list<Tensor> inputs);
+    Tensor checkpointReentrant(const std::function<Tensor(const Tensor &)> &block, const Tensor &input);
+    /// Within its scope a block runs for the second time.
+    class RunningAgain
+    {
+    public:
+        explicit RunningAgain(Tape &tape)
+            : m_tape(tape)
+            , m_before(std::exchange(tape.m_runningAgain, true))
+        {}
+        ~RunningAgain() { m_tape.m_runningAgain = m_before; }
+        RunningAgain(const RunningAgain &) = delete;
+        RunningAgain &operator=(const RunningAgain &) = delete;
+
+    private:
+        Tape &m_tape;
+        bool m_before;
+    };
+    /// Within its scope what is made is an operator's own: selective checkpointing sees that operator alone.
+    class InsideOperator
+    {
+    public:
+        explicit InsideOperator(Tape &tape)
+            : m_tape(tape)
+            , m_before(std::exchange(tape.m_insideOperator, true))
+        {}
+        ~InsideOperator() { m_tape.m_insideOperator = m_before; }
+        InsideOperator(const InsideOperator &) = delete;
+        InsideOperator &operator=(const InsideOperator &) = delete;
+
+    private:
+        Tape &m_tape;
+        bool m_before;
+    };
+    /// The result that selective checkpointing has kept for the operator that is to run now, or undefined: run it. make()
+    /// asks and offers by itself; operators that are made of others do so around them.
+    Tensor keptResult(std::string_view op);
+    void offerResult(std::string_view op, const Tensor &result);
+    /// Whether the tensor that make() gave last had been kept: its operator did not run.
+    bool lastWasKept() const { return m_lastWasKept; }
     /// Early stop: the recomputation has all it needs. Operators then do nothing and return undefined tensors.
     bool stopped() const { return m_stopped; }
 
@@ -114,6 +155,17 @@ public:
 
     /// Where it is stopped, the next storages are not made: Cancelled is thrown instead, within some hundred of them.
     void setCancel(std::stop_token cancel) { m_cancel = std::move(cancel); }
+
+    // -- floating-point operations
+    /// A product or attention runs. Counted as torch/utils/flop_counter.py does (PyTorch 2.13): 2 for each multiplication
+    /// and addition, causal attention as if it were not. What forward runs and what checkpointing runs again is kept by layer,
+    /// of the micro-batch that ran last; backward itself is not counted.
+    void countFlops(double flops)
+    {
+        if (m_runningAgain || !m_inBackward)
+            (m_runningAgain ? m_flops.again : m_flops.forward).add(m_layer, flops);
+    }
+    const FlopsByLayer &flops() const { return m_flops; }
 
     // -- workspaces
     static constexpr const char *workspaceName = "cuBLAS workspace";
@@ -243,6 +295,11 @@ private:
     bool m_stopped = false;
     CheckpointFrame *m_packing = nullptr;     // forward of a checkpointed block
     CheckpointFrame *m_recomputing = nullptr; // its second forward
+    bool m_insideOperator = false;
+    bool m_runningAgain = false;
+    bool m_inBackward = false;
+    FlopsByLayer m_flops;
+    bool m_lastWasKept = false;
     std::uint32_t m_recomputedCount = 0;
     Node *m_unattached = nullptr; // where the recomputation stopped
     std::optional<DType> m_autocastDtype;

@@ -61,6 +61,7 @@ struct StorageRecord {
     TracePhase phase = TracePhase::Load; ///< of its birth
     std::uint8_t stream = 0;             ///< CUDA stream whose pool it comes from; 0: the default stream
     bool recomputed = false;             ///< born in backward with gradients enabled: checkpointing's second forward
+    bool kept = false;                   ///< an operator's result that selective checkpointing keeps
 };
 
 /// An allocation or a release, in program order.
@@ -75,6 +76,22 @@ struct Mark {
     TracePhase phase = TracePhase::Load;
     std::int16_t step = 0; ///< 0-based
     std::int32_t microBatch = 0;
+};
+
+/// Floating-point operations of one micro-batch, by decoder layer.
+struct FlopsByLayer {
+    struct Counts {
+        std::vector<double> layers; ///< by layer + 1: the first is what lies outside the layers
+        void add(int layer, double flops)
+        {
+            const auto index = static_cast<std::size_t>(layer + 1);
+            if (layers.size() <= index)
+                layers.resize(index + 1);
+            layers[index] += flops;
+        }
+        void clear() { std::fill(layers.begin(), layers.end(), 0.0); }
+    };
+    Counts forward, again; ///< again: checkpointing's second forward
 };
 
 /// The ordered allocations and releases of loading and of some steps.

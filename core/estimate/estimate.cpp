@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/estimate.h"
 
+#include "core/estimate/checkpointing_cost.h"
 #include "core/estimate/error_band.h"
 #include "core/estimate/outside.h"
 #include "core/estimate/step_record.h"
@@ -209,6 +210,8 @@ void addNotes(Estimate &estimate, const Gpu *first)
                          estimate.model.modelType == "glm4" ? ", which leaves GLM-4's rotary embedding as it is"
                          : estimate.model.experts > 0       ? "; tokens are taken to be spread evenly over the experts"
                                                             : ""));
+    if (std::string sentence = recomputationSentence(estimate); !sentence.empty())
+        note(Severity::Information, "checkpointing", std::move(sentence));
     addDeepSpeedNotes(estimate);
     if (plan.optimizer.kind == OptimizerKind::Muon)
         note(Severity::Information, "optimizer.kind",
@@ -272,6 +275,9 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
     out->parametersTotal = run.parametersTotal;
     out->parametersTrainable = run.parametersTrainable;
     out->hostSteady = out->hostPeak = Bytes{run.hostBytes};
+    const auto microBatches = static_cast<double>(plan.batch.gradientAccumulation);
+    out->flopsForward = microBatches * run.flopsForward;
+    out->flopsRecomputed = microBatches * run.flopsAgain;
     out->record = record;
 
     const Bytes outside = total(outsideOfPyTorch(plan, first));

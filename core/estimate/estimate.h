@@ -153,6 +153,8 @@ public:
     std::array<PhasePeak, phaseCount> phases{};
     std::array<PhasePeak, phaseCount> firstPhases{}; ///< load and idle as in `phases`
     Bytes hostSteady, hostPeak;                      ///< off the device
+    double flopsForward = 0;                         ///< floating-point operations of products and attention in a step's forward passes
+    double flopsRecomputed = 0;                      ///< of those that checkpointing runs again in backward
     Band band;
     std::vector<GpuEstimate> gpus;
     std::vector<Note> notes;
@@ -176,7 +178,8 @@ Result<std::shared_ptr<const Estimate>> estimate(const TrainingPlan &plan, std::
 /// The model that a plan names: its preset, its inline config, or the file at config_path.
 Result<ModelConfig> resolveModel(const TrainingPlan &plan);
 
-/// The estimate as the format's JSON document, on one line or indented.
-std::string writeEstimate(const Estimate &estimate, bool indent = false);
+/// The estimate as the format's JSON document, on one line or indented. `bytesSaved`: by checkpointing, where that was asked
+/// for (checkpointing_cost.h).
+std::string writeEstimate(const Estimate &estimate, bool indent = false, std::optional<Bytes> bytesSaved = {});
 
 } // namespace headroom

@@ -189,6 +189,11 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
                 "Each cuBLAS handle takes a workspace at its first product and keeps it; forward and backward run on two threads with a "
                 "handle each.",
                 "pytorch/pytorch 2.13, aten/src/ATen/cuda/CublasHandlePool.cpp"};
+    if (s.kept && component == Component::Activations)
+        return {
+            group, "results kept from checkpointing",
+            "Selective checkpointing keeps what this operator returns, so that the layer's second run takes it instead of computing it.",
+            checkpoint};
     if (lossRule(op, s, out))
         return out;
     if (const auto rule = familyRule(s, group))

@@ -24,9 +24,12 @@ Json peakJson(const Peak &peak)
 
 Json figure(const std::optional<double> &value) { return value ? Json(*value) : Json(nullptr); }
 
+/// A count that may be beyond 64 bits.
+Json wholeNumber(double value) { return value < 9e18 ? Json(static_cast<std::int64_t>(value)) : Json(value); }
+
 } // namespace
 
-std::string writeEstimate(const Estimate &e, bool indent)
+std::string writeEstimate(const Estimate &e, bool indent, std::optional<Bytes> bytesSaved)
 {
     Json out;
     out["headroom_estimate"] = 1;
@@ -39,6 +42,11 @@ std::string writeEstimate(const Estimate &e, bool indent)
     out["peak"] = peakJson(e.peak);
     out["first_step"] = peakJson(e.firstStep);
     out["saved_activations"] = e.savedActivations.value;
+    out["checkpointing"] = nullptr;
+    if (e.plan.checkpointing != Checkpointing::None)
+        out["checkpointing"] = {{"bytes_saved", bytesSaved ? Json(bytesSaved->value) : Json(nullptr)},
+                                {"flops_recomputed", wholeNumber(e.flopsRecomputed)},
+                                {"flops_forward", wholeNumber(e.flopsForward)}};
     Json phases = Json::array();
     for (const PhasePeak &phase : e.phases)
         phases.push_back({{"name", name(phase.phase)}, {"allocated", phase.allocated.value}, {"reserved", phase.reserved.value}});

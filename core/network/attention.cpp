@@ -195,14 +195,42 @@ Tensor sdpaAttention(const Tensor &query, const Tensor &key, const Tensor &value
 
 } // namespace
 
-Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, double dropout,
+Tensor callCore(const AttentionFunction &function, const Tensor &query, const Tensor &key, const Tensor &value, const LayerContext &context,
+                Tensor &weights)
+{
+    if (halted(query) || !key || !value)
+        return {};
+    if (context.core == CoreCheckpoint::None)
+        return function(query, key, value, context.mask, weights);
+    Tape &tape = *query->tape;
+    if (context.core == CoreCheckpoint::NonReentrant)
+        return tape.checkpoint(
+            [function, key, value, mask = context.mask](const Tensor &q) {
+                Tensor probabilities;
+                return function(q, key, value, mask, probabilities);
+            },
+            query);
+    return tape.checkpointReentrant(
+        [function](std::span<const Tensor> inputs) {
+            Tensor probabilities;
+            return function(inputs[0], inputs[1], inputs[2], inputs[3], probabilities);
+        },
+        {query, key, value, context.mask});
+}
+
+Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const LayerContext &context, double dropout,
               Tensor &weights, bool softcapped)
 {
     if (halted(query) || !key || !value)
         return {};
     const std::int64_t groups = query.size(1) / key.size(1);
-    return kind == AttentionKind::Eager ? eagerAttention(query, key, value, mask, groups, dropout, weights, softcapped)
-                                        : sdpaAttention(query, key, value, mask, groups, dropout);
+    const auto function = [=](const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &mask, Tensor &probabilities) {
+        return kind == AttentionKind::Eager ? eagerAttention(q, k, v, mask, groups, dropout, probabilities, softcapped)
+                                            : sdpaAttention(q, k, v, mask, groups, dropout);
+    };
+    if (context.core == CoreCheckpoint::None) // the usual case, and no need of a std::function
+        return function(query, key, value, context.mask, weights);
+    return callCore(function, query, key, value, context, weights);
 }
 
 } // namespace headroom::network

@@ -6,15 +6,21 @@
 #include "core/model/model_config.h"
 #include "core/plan/training_plan.h"
 
+#include <functional>
+
 namespace headroom::network {
 
 using autograd::Tensor;
+
+/// Whether the core of attention, what lies between the rotation and the output projection, runs under a checkpoint of its own.
+enum class CoreCheckpoint : std::uint8_t { None, NonReentrant, Reentrant };
 
 /// What every layer is called with besides its hidden states.
 struct LayerContext {
     Tensor mask;        ///< [B, 1, S, S] of this layer's kind: additive (eager) or boolean (sdpa); undefined: is_causal
     Tensor cos, sin;    ///< [1, S, D]
     Tensor positionIds; ///< [1, S]
+    CoreCheckpoint core = CoreCheckpoint::None;
 };
 
 /// What every attention module keeps of the config.
@@ -46,10 +52,18 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
 /// [B, Hk, S, D] -> [B, Hk * n, S, D] (repeat_kv): a copy, but where the strides happen to allow a view.
 Tensor repeatKeyValue(const Tensor &t, std::int64_t n);
 
-/// transformers' attention interfaces on query [B, H, S, D], key and value [B, Hk, S, D] -> [B, S, H, D].
-/// `softcapped`: eager attention bounds the scores by a tanh (Gemma 2). `weights`: the probabilities that eager attention
-/// returns beside its output.
-Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, double dropout,
+/// transformers' attention interfaces on query [B, H, S, D], key and value [B, Hk, S, D] -> [B, S, H, D], with the context's
+/// mask and under its checkpoint. `softcapped`: eager attention bounds the scores by a tanh (Gemma 2). `weights`: the
+/// probabilities that eager attention returns beside its output; a checkpointed one returns its output alone.
+Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const LayerContext &context, double dropout,
               Tensor &weights, bool softcapped = false);
+
+/// An attention function of query, key, value and mask.
+using AttentionFunction =
+    std::function<Tensor(const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, Tensor &weights)>;
+/// Calls it under the context's checkpoint, as Megatron-LM does under --recompute-granularity selective
+/// (megatron/core/transformer/attention.py: _checkpointed_attention_forward).
+Tensor callCore(const AttentionFunction &function, const Tensor &query, const Tensor &key, const Tensor &value, const LayerContext &context,
+                Tensor &weights);
 
 } // namespace headroom::network

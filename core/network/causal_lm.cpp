@@ -7,6 +7,7 @@
 #include "core/network/kbit_preparation.h"
 #include "core/network/liger.h"
 #include "core/network/losses.h"
+#include "core/network/selective.h"
 
 namespace headroom::network {
 
@@ -122,9 +123,10 @@ void CausalLm::take(const Tensor &parameter, bool trainable, std::int64_t elemen
 
 Tensor CausalLm::callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)
 {
-    if (m_options.checkpointing != Checkpointing::Full)
+    if (!isCheckpointed(m_options.checkpointing, m_options.selective, m_tape.layer()))
         return layer(input);
-    return m_options.reentrant ? m_tape.checkpointReentrant(layer, input) : m_tape.checkpoint(layer, input);
+    return m_options.reentrant ? m_tape.checkpointReentrant(layer, input)
+                               : m_tape.checkpoint(layer, input, makeKeptResultPolicy(m_options.selective));
 }
 
 /// loss_utils.py: ForCausalLMLoss.
@@ -164,7 +166,7 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
     // From version 5 on gradient_checkpointing_enable() calls enable_input_require_grads(), whatever is trained; before,
     // PEFT did so for reentrant checkpointing, which needs it.
     const bool inputsRequireGrad =
-        m_options.checkpointing == Checkpointing::Full &&
+        checkpointsLayers(m_options.checkpointing, m_options.selective) &&
         (m_options.transformers >= Version{5, 0} || (m_options.reentrant && m_options.method.kind != MethodKind::Full));
     // PeftModel and LoraModel around it are modules too.
     ModuleHooks *hooks = m_tape.moduleHooks();
@@ -175,9 +177,10 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
         outer.push_back({"CausalLm", -1, Whole});
     for (const ModuleKey &key : outer)
         hooks->before(key, {});
-    Tensor hidden = m_model->forward(
-        inputIds, [this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); },
-        inputsRequireGrad);
+    LayerCall call{[this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); }};
+    if (m_options.selective.policy == SelectivePolicy::Megatron)
+        call.core = m_options.reentrant ? CoreCheckpoint::Reentrant : CoreCheckpoint::NonReentrant;
+    Tensor hidden = m_model->forward(inputIds, call, inputsRequireGrad);
     CausalLmOutput output;
     switch (m_options.loss) {
     case LossKind::Logits:

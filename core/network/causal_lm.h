@@ -15,6 +15,7 @@ struct NetworkOptions {
     AttentionKind attention = AttentionKind::Sdpa;
     Method method;
     Checkpointing checkpointing = Checkpointing::None;
+    Selective selective; ///< with selective checkpointing
     bool reentrant = false;
     Version transformers{5, 24};
     LossKind loss = LossKind::Logits;

@@ -168,11 +168,11 @@ Tensor DecoderModel::runLayers(Tensor hidden, const LayerContexts &contexts, con
 {
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         Tape::Scope inLayer(*hidden->tape, "", static_cast<std::int16_t>(i));
-        const auto run = [layer = m_layers[i].get(), own = isSliding(i) ? contexts.sliding : contexts.full](const Tensor &input) {
-            return layer->forward(input, own);
-        };
+        LayerContext own = isSliding(i) ? contexts.sliding : contexts.full;
+        own.core = call.core;
+        const auto run = [layer = m_layers[i].get(), own](const Tensor &input) { return layer->forward(input, own); };
         // GradientCheckpointingLayer checkpoints forward, so that hooks stay outside.
-        hidden = callModule(*hidden->tape, "layer", Whole, hidden, [&](const Tensor &input) { return call(run, input); });
+        hidden = callModule(*hidden->tape, "layer", Whole, hidden, [&](const Tensor &input) { return call.run(run, input); });
     }
     return hidden;
 }

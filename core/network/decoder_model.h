@@ -24,8 +24,11 @@ public:
     virtual void visit(ModuleVisitor &visitor) = 0;
 };
 
-/// How a layer is called: plainly, or under a kind of checkpointing.
-using LayerCall = std::function<Tensor(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)>;
+/// How layers are called: plainly, or under a kind of checkpointing.
+struct LayerCall {
+    std::function<Tensor(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)> run;
+    CoreCheckpoint core = CoreCheckpoint::None;
+};
 
 /// What layers are called with, by the kind of their attention.
 struct LayerContexts {

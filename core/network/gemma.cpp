@@ -92,7 +92,7 @@ struct Gemma3Attention : AttentionSettings {
         query = qNorm.forward(query);
         key = kNorm.forward(key);
         applyRotary(rotation, query, key, context.cos, context.sin);
-        return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
+        return joinHeads(o, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
     }
 
     void visit(ModuleVisitor &visitor)

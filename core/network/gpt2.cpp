@@ -68,8 +68,11 @@ struct Gpt2Attention : AttentionSettings {
         if (!bigCode || keyValueHeads == 1)
             toHeads(query);
         const bool plain = !bigCode && kind == AttentionKind::Eager;
+        const auto own = [this](const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &mask, Tensor &probabilities) {
+            return eager(q, k, v, mask, probabilities);
+        };
         Tensor output =
-            plain ? eager(query, key, value, context.mask, weights) : attend(kind, query, key, value, context.mask, dropout, weights);
+            plain ? callCore(own, query, key, value, context, weights) : attend(kind, query, key, value, context, dropout, weights);
         if (halted(output))
             return {};
         output = contiguous(reshape(output, {b, s, width}));

@@ -35,7 +35,7 @@ struct GptNeoXAttention : AttentionSettings {
         const Tensor joined = projectHeads(in, hidden, heads, 3 * headDim);
         std::vector<Tensor> pieces = chunkLast(joined, 3);
         applyRotary(Rotation::FirstDimLate, pieces[0], pieces[1], context.cos, context.sin);
-        return joinHeads(out, attend(kind, pieces[0], pieces[1], pieces[2], context.mask, dropout, weights), heads * headDim);
+        return joinHeads(out, attend(kind, pieces[0], pieces[1], pieces[2], context, dropout, weights), heads * headDim);
     }
 
     void visit(ModuleVisitor &visitor)

@@ -79,7 +79,7 @@ Tensor LlamaAttention::attention(Tensor hidden, const LayerContext &context, Ten
     Tensor key = project(k, kNorm, keyValueHeads);
     const Tensor value = project(v, std::nullopt, keyValueHeads);
     applyRotary(rotation, query, key, context.cos, context.sin);
-    return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights, softcapped), heads * headDim);
+    return joinHeads(o, attend(kind, query, key, value, context, dropout, weights, softcapped), heads * headDim);
 }
 
 void LlamaAttention::visit(ModuleVisitor &visitor)

@@ -65,7 +65,9 @@ FusedGradients fusedForward(const Tensor &input, const Tensor &weight, const Gpu
             const std::int64_t rows = std::min(chunk, tokens - from);
             const Tensor part = tape.view(input, {rows, width}, contiguousStrides({rows, width}));
             Tensor logits = storage;
-            if (!intoStorage)
+            if (intoStorage)
+                tape.countFlops(2.0 * static_cast<double>(rows * width) * static_cast<double>(words));
+            else
                 logits = matmul(part, transposed2d(weight));
             tape.useBlas();
             if (input.requiresGrad() && !intoStorage)

@@ -36,7 +36,7 @@ Tensor Olmo2Attention::forward(const Tensor &hidden, const LayerContext &context
     key = transpose(view(key, {b, s, keyValueHeads, headDim}), 1, 2);
     value = transpose(view(value, {b, s, keyValueHeads, headDim}), 1, 2);
     applyRotary(rotation, query, key, context.cos, context.sin);
-    return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
+    return joinHeads(o, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
 }
 
 void Olmo2Attention::visit(ModuleVisitor &visitor)

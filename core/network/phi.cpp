@@ -46,7 +46,7 @@ struct PhiAttention : AttentionSettings {
         applyRotary(Rotation::Halves, queryTurned, keyTurned, context.cos, context.sin);
         query = catLast(queryTurned, queryKept);
         key = catLast(keyTurned, keyKept);
-        return joinHeads(dense, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
+        return joinHeads(dense, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
     }
 
     void visit(ModuleVisitor &visitor)

@@ -76,7 +76,7 @@ struct Phi3Attention : AttentionSettings {
         key = transpose(view(key, {b, s, keyValueHeads, headDim}), 1, 2);
         value = transpose(view(value, {b, s, keyValueHeads, headDim}), 1, 2);
         applyRotary(rotation, query, key, context.cos, context.sin);
-        return joinHeads(o, attend(kind, query, key, value, context.mask, dropout, weights), heads * headDim);
+        return joinHeads(o, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
     }
 
     void visit(ModuleVisitor &visitor)

@@ -36,11 +36,12 @@ void castBias(Tape &tape, const Tensor &bias, DType dtype)
 // ---------------------------------------------------------------------------------------------------------------------
 // 4 bits
 
-Tensor gemm4bit(const Tensor &x, const QuantizedWeight &weight, const Tensor &bias)
+Tensor computeGemm4bit(const Tensor &x, const QuantizedWeight &weight, const Tensor &bias)
 {
     Tape &tape = *x->tape;
     const std::int64_t out = weight.sizes[0], in = weight.sizes[1], tokens = x.sizes().elements() / in;
     if (fusedGemm4bit(weight.gpu, x.dtype(), tokens, out, in)) {
+        tape.countFlops(2.0 * static_cast<double>(tokens * in) * static_cast<double>(out));
         const Tensor rows = contiguous(x);
         Dims sizes = x.sizes();
         sizes[sizes.rank() - 1] = out;
@@ -53,6 +54,22 @@ Tensor gemm4bit(const Tensor &x, const QuantizedWeight &weight, const Tensor &bi
     }
     const Tensor dequantized = tape.empty(weight.sizes, x.dtype(), dequantizedWeight);
     return linear(x, dequantized, bias);
+}
+
+/// torch.ops.bitsandbytes.gemm_4bit: one operator to what sees operators, whatever it is made of.
+Tensor gemm4bit(const Tensor &x, const QuantizedWeight &weight, const Tensor &bias)
+{
+    constexpr const char *op = "bitsandbytes.gemm_4bit.default";
+    Tape &tape = *x->tape;
+    if (Tensor kept = tape.keptResult(op))
+        return kept;
+    Tensor out;
+    {
+        Tape::InsideOperator inside(tape);
+        out = computeGemm4bit(x, weight, bias);
+    }
+    tape.offerResult(op, out);
+    return out;
 }
 
 void matMul4BitBackward(BackwardCall &call)
@@ -134,6 +151,7 @@ Tensor linear8bit(const Tensor &input, const std::shared_ptr<QuantizedWeight> &w
         flat = reshape(input, {rows, input.size(-1)});
         Tensor codes, scales;
         quantizeRows(flat, codes, scales);
+        tape.countFlops(2.0 * static_cast<double>(rows * input.size(-1)) * static_cast<double>(out));
         const Tensor sums = tape.empty({rows, out}, DType::Int32, "bitsandbytes.int8_linear_matmul.default > aten.empty.memory_format");
         const Tensor half = tape.empty({rows, out}, DType::Float16, "bitsandbytes.int8_mm_dequant.default > aten.empty_like.default");
         output = to(half, input.dtype());

@@ -35,6 +35,10 @@ std::string nothingCheckpointed(const TrainingPlan &plan)
 {
     return reasonIf(plan.checkpointing != Checkpointing::None, HEADROOM_TR("nothing is checkpointed"));
 }
+std::string nothingSelected(const TrainingPlan &plan)
+{
+    return reasonIf(plan.checkpointing == Checkpointing::Selective, HEADROOM_TR("checkpointing is not selective"));
+}
 std::string oneGpu(const TrainingPlan &plan)
 {
     return reasonIf(plan.parallel.engine != Engine::None, HEADROOM_TR("one GPU: choose an engine first"));

@@ -13,6 +13,7 @@ std::string noMoments(const TrainingPlan &plan);
 std::string notTorchOptimizer(const TrainingPlan &plan);
 std::string steppedInBackward(const TrainingPlan &plan);
 std::string nothingCheckpointed(const TrainingPlan &plan);
+std::string nothingSelected(const TrainingPlan &plan);
 std::string oneGpu(const TrainingPlan &plan);
 std::string doesNotShard(const TrainingPlan &plan);
 std::string noModelParallelism(const TrainingPlan &plan);

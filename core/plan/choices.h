@@ -98,8 +98,8 @@ static_assert(zeroGrad.size() == static_cast<std::size_t>(ZeroGrad::Zeros) + 1);
 
 inline constexpr std::array checkpointing{
     FieldChoice{"none", HEADROOM_TR("None"), HEADROOM_TR("Every layer keeps what its backward pass needs."), {}},
-    FieldChoice{"selective", HEADROOM_TR("Selective"),
-                HEADROOM_TR("Some operators or layers are recomputed in backward, the rest is kept."), notYet},
+    FieldChoice{
+        "selective", HEADROOM_TR("Selective"), HEADROOM_TR("Some operators or layers are recomputed in backward, the rest is kept."), {}},
     FieldChoice{"full", HEADROOM_TR("Full"), HEADROOM_TR("Only each layer's input is kept; the layer runs again in backward."), {}},
 };
 static_assert(checkpointing.size() == static_cast<std::size_t>(Checkpointing::Full) + 1);
@@ -115,8 +115,10 @@ static_assert(attention.size() == static_cast<std::size_t>(AttentionKind::FlashA
 inline constexpr std::array loss{
     FieldChoice{"logits", HEADROOM_TR("Full logits"), HEADROOM_TR("Logits of every token, upcast to fp32, as Hugging Face models do."), {}},
     FieldChoice{"chunked", HEADROOM_TR("Chunked"), HEADROOM_TR("Logits a chunk of tokens at a time."), {}},
-    FieldChoice{"fused-linear", HEADROOM_TR("Fused with the head"),
-                HEADROOM_TR("Liger's kernel: head and loss at once, gradients made in forward."), {}},
+    FieldChoice{"fused-linear",
+                HEADROOM_TR("Fused with the head"),
+                HEADROOM_TR("Liger's kernel: head and loss at once, gradients made in forward."),
+                {}},
 };
 static_assert(loss.size() == static_cast<std::size_t>(LossKind::FusedLinear) + 1);
 
@@ -180,10 +182,28 @@ static_assert(allocator.size() == static_cast<std::size_t>(AllocatorKind::Rounde
 
 inline constexpr std::array selectivePolicy{
     FieldChoice{"none", {}, {}, {}},
-    FieldChoice{"torchtitan", "torchtitan", {}, notYet},
-    FieldChoice{"megatron", "Megatron-LM", {}, notYet},
+    FieldChoice{"torchtitan",
+                "torchtitan",
+                HEADROOM_TR("Keeps the results of attention and of every second matrix product, and computes all else again."),
+                {}},
+    FieldChoice{"megatron", "Megatron-LM", HEADROOM_TR("Computes the core of attention again, and keeps all else."), {}},
 };
 static_assert(selectivePolicy.size() == static_cast<std::size_t>(SelectivePolicy::Megatron) + 1);
+
+/// The most that selective.every may be.
+inline constexpr int mostLayersApart = 10'000;
+
+/// What selective.operators may name: operators whose results are kept.
+inline constexpr std::array savedOperators{
+    FieldChoice{"attention", HEADROOM_TR("Attention"), HEADROOM_TR("Fused attention: its output and the sums of its softmax."), {}},
+    FieldChoice{"linear", HEADROOM_TR("Linear"), HEADROOM_TR("Every Linear's product, those of adapters too."), {}},
+    FieldChoice{"mlp", HEADROOM_TR("MLP"), HEADROOM_TR("The products within the MLP alone."), {}},
+    FieldChoice{"experts", HEADROOM_TR("Experts"), HEADROOM_TR("The grouped products of routed experts."), {}},
+    FieldChoice{"bmm", HEADROOM_TR("Batched product"), HEADROOM_TR("Eager attention's two products: scores and output."), {}},
+    FieldChoice{"softmax", HEADROOM_TR("Softmax"), HEADROOM_TR("Eager attention's probabilities."), {}},
+    FieldChoice{"activation", HEADROOM_TR("Activation"), HEADROOM_TR("The MLP's activation function."), {}},
+};
+static_assert(savedOperators.size() == static_cast<std::size_t>(SavedOperator::Activation) + 1);
 
 /// Dtypes have no enumeration of their own in the file: the name decides.
 inline constexpr std::array dtypes{

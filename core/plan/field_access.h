@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/plan/choices.h"
 #include "core/plan/fields.h"
 
 #include <algorithm>
@@ -117,6 +118,40 @@ inline constexpr Access targets{
     [](TrainingPlan &plan, const FieldValue &value) {
         const auto *names = std::get_if<std::vector<std::string>>(&value);
         plan.method.targets = names != nullptr ? Targets{false, *names} : Targets{};
+    },
+};
+
+/// selective says one thing at most: what is set takes the place of the others.
+inline constexpr Access selectiveEvery{
+    [](const TrainingPlan &plan) -> FieldValue { return plan.selective.every ? FieldValue(*plan.selective.every) : FieldValue(); },
+    [](TrainingPlan &plan, const FieldValue &value) {
+        if (const auto *every = std::get_if<std::int64_t>(&value))
+            plan.selective = {*every, {}, SelectivePolicy::None};
+        else
+            plan.selective.every.reset();
+    },
+};
+inline constexpr Access selectiveOperators{
+    [](const TrainingPlan &plan) -> FieldValue { return plan.selective.operators; },
+    [](TrainingPlan &plan, const FieldValue &value) {
+        const auto *names = std::get_if<std::vector<std::string>>(&value);
+        if (names != nullptr && !names->empty())
+            plan.selective = {{}, *names, SelectivePolicy::None};
+        else
+            plan.selective.operators.clear();
+    },
+};
+inline constexpr Access selectivePolicy{
+    [](const TrainingPlan &plan) -> FieldValue {
+        if (plan.selective.policy == SelectivePolicy::None)
+            return {};
+        return std::string(choices::selectivePolicy[static_cast<std::size_t>(plan.selective.policy)].value);
+    },
+    [](TrainingPlan &plan, const FieldValue &value) {
+        if (const auto *policy = std::get_if<std::string>(&value))
+            plan.selective = {{}, {}, static_cast<SelectivePolicy>(indexOf(choices::selectivePolicy, *policy))};
+        else
+            plan.selective.policy = SelectivePolicy::None;
     },
 };
 

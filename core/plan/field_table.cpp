@@ -212,6 +212,25 @@ constexpr Field table[]{
     Row("checkpointing", G::Saving, Choice, enumerated<choices::checkpointing, &P::checkpointing>, HEADROOM_TR("Checkpointing"),
         HEADROOM_TR("Keeps less for backward and computes it again: about a third more compute for most of the activations."), running)
         .in(choices::checkpointing),
+    Row("selective.every", G::Saving, Integer, selectiveEvery, HEADROOM_TR("Checkpoint every"),
+        HEADROOM_TR("Checkpoints the first layer and then every n-th: those between keep all that backward needs."), running)
+        .from(1, choices::mostLayersApart, "layers")
+        .orNull(HEADROOM_TR("not by layers"))
+        .unless(nothingSelected),
+    Row("selective.operators", G::Saving, TextList, selectiveOperators, HEADROOM_TR("Kept operators"),
+        HEADROOM_TR(
+            "Operators whose results are kept, by name: attention, linear, mlp, experts, bmm, softmax, activation. The rest of each "
+            "layer is computed again."),
+        running)
+        .unless(nothingSelected),
+    Row("selective.policy", G::Saving, Choice, selectivePolicy, HEADROOM_TR("Selection of"),
+        HEADROOM_TR(
+            "What torchtitan and Megatron-LM call selective: the results of attention and every second product kept, or the core of "
+            "attention alone computed again."),
+        running)
+        .in(std::span(choices::selectivePolicy).subspan(1))
+        .orNull(HEADROOM_TR("none of these"))
+        .unless(nothingSelected),
     Row("reentrant_checkpointing", G::Saving, Boolean, plain<bool, &P::reentrantCheckpointing>, HEADROOM_TR("Reentrant checkpointing"),
         HEADROOM_TR("The older kind: it runs a backward pass inside backward. With adapters the input embeddings require a gradient."),
         running)

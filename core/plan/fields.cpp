@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plan/fields.h"
 
+#include "core/plan/choices.h"
 #include "core/units/text.h"
 
 #include <algorithm>
@@ -93,10 +94,28 @@ std::optional<Issue> checkText(const Field &field, const std::string &text)
     return std::nullopt;
 }
 
+std::optional<Issue> checkOperators(const Field &field, const std::vector<std::string> &list)
+{
+    std::vector<std::string_view> known;
+    for (const FieldChoice &choice : choices::savedOperators)
+        known.push_back(choice.value);
+    for (const std::string &name : list) {
+        if (std::find(known.begin(), known.end(), name) != known.end())
+            continue;
+        const std::optional<std::string_view> meant = nearest(name, known);
+        return issue(field, fmt::format("\"{}\" is no operator that can be kept", excerpt(name)),
+                     (meant ? fmt::format("did you mean \"{}\"? ", *meant) : std::string()) + "Allowed: " + orList(known));
+    }
+    return std::nullopt;
+}
+
 std::optional<Issue> checkList(const Field &field, const std::vector<std::string> &list)
 {
     if (field.path == "method.targets" && list.empty())
         return issue(field, "names no module", R"(write "all-linear" or a list, for example ["q_proj", "v_proj"])");
+    if (field.path == "selective.operators")
+        if (std::optional<Issue> found = checkOperators(field, list))
+            return found;
     if (list.size() > longestList)
         return issue(field, fmt::format("has more than {} entries", longestList), "shorten the list");
     for (std::size_t i = 0; i < list.size(); ++i) {

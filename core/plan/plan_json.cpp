@@ -81,6 +81,8 @@ JsonValue documentOf(const TrainingPlan &plan, PlanStyle style)
     document.push_back({"headroom_plan", 0, {std::int64_t{planFormat}, 0}});
     for (const Field &field : fields()) {
         const FieldValue value = field.get(plan);
+        if (field.path.starts_with("selective.")) // one of three, written as an object
+            continue;
         if (style == PlanStyle::Complete || value != field.get(defaults)) {
             JsonValue written = json(value);
             // A rank's number is written as a number.

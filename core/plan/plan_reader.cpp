@@ -15,10 +15,6 @@ namespace headroom {
 
 namespace {
 
-constexpr std::int64_t mostLayersApart = 10'000;
-constexpr std::size_t mostOperators = 1000;
-constexpr std::size_t longestOperator = 200;
-
 Issue issue(int line, std::string_view where, std::string what, std::string hint)
 {
     return {{}, line, std::string(where), std::move(what), std::move(hint)};
@@ -300,8 +296,8 @@ std::optional<Issue> PlanReader::readSelective(const JsonValue &value)
     const std::string path = joinPath("selective", only.key);
     if (only.key == "every") {
         const std::optional<std::int64_t> every = only.value.wholeNumber();
-        if (!every || *every < 1 || *every > mostLayersApart)
-            return issue(only.value.line, path, fmt::format("must be a whole number from 1 to {}", mostLayersApart),
+        if (!every || *every < 1 || *every > choices::mostLayersApart)
+            return issue(only.value.line, path, fmt::format("must be a whole number from 1 to {}", choices::mostLayersApart),
                          "2 checkpoints every second layer");
         m_plan.selective.every = *every;
         return std::nullopt;
@@ -309,10 +305,13 @@ std::optional<Issue> PlanReader::readSelective(const JsonValue &value)
     if (only.key == "operators") {
         const std::optional<FieldValue> given = fieldValue(only.value);
         const auto *names = given ? std::get_if<std::vector<std::string>>(&*given) : nullptr;
-        const auto wrong = [](const std::string &name) { return name.empty() || name.size() > longestOperator; };
-        if (names == nullptr || names->empty() || names->size() > mostOperators || std::any_of(names->begin(), names->end(), wrong))
+        if (names == nullptr || names->empty())
             return issue(only.value.line, path, "must be a list of operators that are saved", R"(for example ["attention", "mlp"])");
-        m_plan.selective.operators = *names;
+        const Field *field = findField(path);
+        if (std::optional<Issue> found = setField(m_plan, *field, *given)) {
+            found->line = only.value.line;
+            return found;
+        }
         return std::nullopt;
     }
     const std::string *policy = only.value.string();

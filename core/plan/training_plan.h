@@ -17,7 +17,19 @@ namespace headroom {
 enum class MethodKind : std::uint8_t { Full, Lora, Qlora };
 enum class Quantization : std::uint8_t { Nf4, Nf4Double, Fp4, Int8, GptqInt4 };
 enum class Recipe : std::uint8_t { Fp32, Bf16, Fp16, Bf16Autocast, Fp16Autocast, Bf16Master, Fp16Master, MegatronBf16, Fp8 };
-enum class OptimizerKind : std::uint8_t { AdamW, Adam, Sgd, SgdMomentum, Adafactor, Lion, Muon, AdamW8bit, PagedAdamW8bit, PagedAdamW32bit, Lion8bit };
+enum class OptimizerKind : std::uint8_t {
+    AdamW,
+    Adam,
+    Sgd,
+    SgdMomentum,
+    Adafactor,
+    Lion,
+    Muon,
+    AdamW8bit,
+    PagedAdamW8bit,
+    PagedAdamW32bit,
+    Lion8bit
+};
 enum class OptimizerImplementation : std::uint8_t { Fused, Foreach, ForLoop };
 enum class ZeroGrad : std::uint8_t { ToNone, Zeros };
 enum class Checkpointing : std::uint8_t { None, Selective, Full };
@@ -31,18 +43,19 @@ enum class Wrap : std::uint8_t { Layers, Accelerate };
 enum class Stack : std::uint8_t { Transformers, Torchtitan, Torchtune, Litgpt, Megatron };
 enum class AllocatorKind : std::uint8_t { Caching, Rounded };
 enum class SelectivePolicy : std::uint8_t { None, Torchtitan, Megatron };
+enum class SavedOperator : std::uint8_t { Attention, Linear, Mlp, Experts, Bmm, Softmax, Activation };
 
 /// Exactly one of the three is set.
 struct ModelChoice {
-    std::string preset = "Qwen/Qwen3-8B";   ///< Hugging Face id of a shipped preset
-    std::string config;                     ///< a config.json, as compact JSON text
-    std::string configPath;                 ///< the same in a file, relative to the plan
+    std::string preset = "Qwen/Qwen3-8B"; ///< Hugging Face id of a shipped preset
+    std::string config;                   ///< a config.json, as compact JSON text
+    std::string configPath;               ///< the same in a file, relative to the plan
     bool operator==(const ModelChoice &) const = default;
 };
 
 struct Targets {
-    bool allLinear = true;                  ///< PEFT's "all-linear": every Linear but the output head
-    std::vector<std::string> names;         ///< module names otherwise
+    bool allLinear = true;          ///< PEFT's "all-linear": every Linear but the output head
+    std::vector<std::string> names; ///< module names otherwise
     bool operator==(const Targets &) const = default;
 };
 
@@ -63,7 +76,7 @@ struct Method {
 struct DtypeOverride {
     enum class State : std::uint8_t { FromRecipe, None, Given };
     State state = State::FromRecipe;
-    DType dtype = DType::Float32;           ///< meaningful where state is Given
+    DType dtype = DType::Float32; ///< meaningful where state is Given
     bool operator==(const DtypeOverride &) const = default;
 };
 
@@ -74,9 +87,9 @@ struct Precision {
 };
 
 struct Batch {
-    std::int64_t microBatch = 1;            ///< sequences
-    std::int64_t sequenceLength = 4096;     ///< tokens
-    std::int64_t gradientAccumulation = 1;  ///< micro-batches a step
+    std::int64_t microBatch = 1;           ///< sequences
+    std::int64_t sequenceLength = 4096;    ///< tokens
+    std::int64_t gradientAccumulation = 1; ///< micro-batches a step
     bool operator==(const Batch &) const = default;
 };
 
@@ -96,8 +109,8 @@ struct Loop {
 
 /// At most one of the three is set; all empty: null.
 struct Selective {
-    std::optional<std::int64_t> every;      ///< checkpoint every n-th layer
-    std::vector<std::string> operators;     ///< what is saved; the rest is recomputed
+    std::optional<std::int64_t> every;  ///< checkpoint every n-th layer
+    std::vector<std::string> operators; ///< whose results are saved (choices::savedOperators); the rest is recomputed
     SelectivePolicy policy = SelectivePolicy::None;
     bool operator==(const Selective &) const = default;
 };
@@ -105,7 +118,7 @@ struct Selective {
 struct Parallel {
     Engine engine = Engine::None;
     std::int64_t data = 1;
-    std::optional<int> zeroStage;           ///< unset: 3 for fsdp, else 0
+    std::optional<int> zeroStage; ///< unset: 3 for fsdp, else 0
     std::int64_t tensor = 1;
     bool sequenceParallel = false;
     std::int64_t pipeline = 1, virtualPipeline = 1, context = 1, expert = 1;
@@ -127,7 +140,7 @@ struct Runtime {
     std::string torch = "2.13", transformers = "5.24";
     bool expandableSegments = false;
     std::optional<std::int64_t> maxSplitSizeMb;
-    std::string rank = "worst";             ///< worst | first | last | a rank's number
+    std::string rank = "worst"; ///< worst | first | last | a rank's number
     AllocatorKind allocator = AllocatorKind::Caching;
     std::optional<std::int64_t> cublasWorkspaceBytes; ///< unset: what the GPU's compute capability takes, per handle
     bool operator==(const Runtime &) const = default;
@@ -152,7 +165,7 @@ struct TrainingPlan {
     Parallel parallel;
     Stack stack = Stack::Transformers;
     Runtime runtime;
-    std::vector<std::string> gpus;          ///< catalogue ids
+    std::vector<std::string> gpus; ///< catalogue ids
 
     /// Folder of the file the plan came from, for model.config_path; not part of the file.
     std::filesystem::path folder;

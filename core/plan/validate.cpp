@@ -84,6 +84,10 @@ private:
                 fmt::format("checkpointing is {}: there is nothing to select",
                             choices::checkpointing[static_cast<std::size_t>(m_plan.checkpointing)].value),
                 R"(set checkpointing to "selective" or selective to null)");
+        const bool keepsResults = !m_plan.selective.operators.empty() || m_plan.selective.policy == SelectivePolicy::Torchtitan;
+        if (keepsResults && m_plan.reentrantCheckpointing)
+            add("reentrant_checkpointing", "reentrant checkpointing computes a layer again whole: it keeps no operator's results",
+                R"(set it to false, or select layers: {"every": 2})");
     }
 
     void checkEngine()

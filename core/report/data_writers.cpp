@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/checkpointing_cost.h"
 #include "core/plan/plan_json.h"
 #include "core/report/report.h"
 
@@ -92,7 +93,7 @@ std::string writeJson(std::span<const std::shared_ptr<const Estimate>> estimates
 {
     const auto object = [](const Estimate &estimate) {
         return fmt::format("{{\"plan\": {}, \"estimate\": {}}}", writePlan(estimate.plan, PlanStyle::Complete, false),
-                           writeEstimate(estimate));
+                           writeEstimate(estimate, false, bytesSavedByCheckpointing(estimate)));
     };
     if (estimates.size() == 1)
         return object(*estimates.front()) + '\n';

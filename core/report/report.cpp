@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/report/report.h"
 
+#include "core/estimate/checkpointing_cost.h"
 #include "core/hardware/gpu.h"
 #include "core/plan/plan_json.h"
 #include "core/report/sections.h"
@@ -59,6 +60,12 @@ ReportSection componentsSection(const Estimate &estimate, ByteUnit unit)
         formatBytes(first.allocated, unit), phraseOf(first.phase)));
     section.paragraphs.push_back(
         fmt::format("At the end of forward {} is kept for backward.", formatBytes(estimate.savedActivations, unit)));
+    if (std::string cost = recomputationSentence(estimate); !cost.empty()) {
+        const std::optional<Bytes> saved = bytesSavedByCheckpointing(estimate);
+        section.paragraphs.push_back(
+            (saved ? fmt::format("Without checkpointing it would be {} more. ", formatBytes(*saved, unit)) : std::string()) + cost +
+            " Counted as torch.utils.flop_counter does: a product of [m, k] and [k, n] takes 2 m n k, attention 4 B H S S D.");
+    }
     if (estimate.hostPeak.value > 0)
         section.paragraphs.push_back(fmt::format("Host memory holds {} between steps and {} at most.",
                                                  formatBytes(estimate.hostSteady, unit), formatBytes(estimate.hostPeak, unit)));

@@ -33,6 +33,7 @@ Tensor foldedProduct(Tape &tape, const Tensor &x, std::int64_t width)
     const Tensor rows = x.rank() == 2 ? x : reshape(x, flat);
     const Tensor product = tape.empty({flat[0], width}, x.dtype(), "aten.mm.default");
     tape.useBlas();
+    tape.countFlops(2.0 * static_cast<double>(flat.elements()) * static_cast<double>(width));
     Dims sizes = x.sizes();
     sizes[sizes.rank() - 1] = width;
     Tensor out = tape.detach(product); // _unsafe_view

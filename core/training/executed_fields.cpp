@@ -52,6 +52,11 @@ std::vector<TrainingPlan> plansOfEveryKind()
                         plan.parallel.zeroStage = stage;
                     }
                     plans.push_back(plan);
+                    if (engine == Engine::None) {
+                        plan.checkpointing = Checkpointing::Selective;
+                        plan.selective.every = 2;
+                        plans.push_back(plan);
+                    }
                     if (engine == Engine::None)
                         break;
                 }

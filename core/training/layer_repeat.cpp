@@ -17,6 +17,7 @@ constexpr int kept = executedLayers / 2; // layers at either end
 constexpr int lower = kept - 1;          // the layer that stands for those between
 constexpr int upper = kept;              // the one after it, which must be its equal
 
+/// What is called a layer here is a group of them, where layers repeat only every so many.
 /// A stretch of events that one layer owns (or none: -1). Stretches of one pass over the layers form a chain.
 struct Segment {
     std::uint32_t from = 0, to = 0;
@@ -35,9 +36,10 @@ struct Origin {
 class Repeater
 {
 public:
-    Repeater(const Trace &trace, int layers)
+    Repeater(const Trace &trace, int layers, int period)
         : m_trace(trace)
-        , m_more(layers - executedLayers)
+        , m_period(static_cast<std::int16_t>(period))
+        , m_more(layers / period - executedLayers)
     {}
 
     std::optional<Trace> run()
@@ -51,6 +53,12 @@ public:
     }
 
 private:
+    /// The group that a layer belongs to, in the executed model; what is left over belongs to the last.
+    std::int16_t groupOf(const StorageRecord &storage) const
+    {
+        return storage.layer < 0 ? storage.layer : std::min<std::int16_t>(storage.layer / m_period, executedLayers - 1);
+    }
+
     /// Cuts the events into stretches. A birth belongs to its layer, and so do the releases that follow it. But where a
     /// run of releases goes over many layers (zero_grad, a list of temporaries, autocast's cache), each belongs to the
     /// layer of what it releases.
@@ -72,18 +80,18 @@ private:
             if (!m_trace.events[i].release) {
                 // a workspace is taken in passing, by whichever layer multiplies first
                 const StorageRecord &storage = m_trace.storages[m_trace.events[i].storage];
-                current = storage.role == Role::EngineBuffer ? current : storage.layer;
+                current = storage.role == Role::EngineBuffer ? current : groupOf(storage);
                 take(i++, current, boundary);
                 continue;
             }
             std::uint32_t to = i;
             std::uint64_t layers = 0; // a bit for each; a storage may come from the other end
             for (; to < limit && m_trace.events[to].release; ++to)
-                if (const std::int16_t layer = m_trace.storages[m_trace.events[to].storage].layer; layer >= 0)
+                if (const std::int16_t layer = groupOf(m_trace.storages[m_trace.events[to].storage]); layer >= 0)
                     layers |= std::uint64_t{1} << std::min<int>(layer, 63);
             const bool many = std::popcount(layers) > kept;
             for (; i < to; ++i)
-                take(i, many ? m_trace.storages[m_trace.events[i].storage].layer : current, boundary);
+                take(i, many ? groupOf(m_trace.storages[m_trace.events[i].storage]) : current, boundary);
         }
     }
 
@@ -152,7 +160,7 @@ private:
             return false;
         const StorageRecord &x = m_trace.storages[a.storage], &y = m_trace.storages[b.storage];
         return a.release || (x.bytes == y.bytes && x.shape == y.shape && x.dtype == y.dtype && x.role == y.role && x.stream == y.stream &&
-                             x.recomputed == y.recomputed);
+                             x.recomputed == y.recomputed && x.kept == y.kept);
     }
 
     /// Gives every stretch of the longer trace its first storage's number.
@@ -235,7 +243,7 @@ private:
                     StorageRecord &record = m_out.storages[id];
                     record = m_trace.storages[event.storage];
                     if (record.layer >= 0)
-                        record.layer = static_cast<std::int16_t>(layer);
+                        record.layer = static_cast<std::int16_t>(record.layer + (layer - groupOf(record)) * m_period);
                 }
                 event.storage = id;
                 m_out.events.push_back(event);
@@ -248,7 +256,8 @@ private:
     }
 
     const Trace &m_trace;
-    int m_more; ///< layers to put in
+    std::int16_t m_period; ///< layers of a group
+    int m_more;            ///< groups to put in
     std::vector<Segment> m_segments;
     std::vector<Origin> m_origins;              ///< per storage
     std::vector<std::uint32_t> m_chainSegments; ///< per chain and layer: its stretch
@@ -261,10 +270,10 @@ private:
 
 } // namespace
 
-std::optional<Trace> repeatLayers(const Trace &trace, int layers)
+std::optional<Trace> repeatLayers(const Trace &trace, int layers, int period)
 {
-    assert(layers >= executedLayers);
-    return Repeater(trace, layers).run();
+    assert(period > 0 && layers >= executedLayers * period);
+    return Repeater(trace, layers, period).run();
 }
 
 } // namespace headroom::training

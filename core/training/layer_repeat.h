@@ -19,6 +19,9 @@ inline constexpr int executedLayers = 6;
 /// their neighbours' and of what all share, then a layer between them finds the same state and does the same: PyTorch
 /// knows nothing of a layer's number. That equality is checked event by event; an empty optional says that it does not
 /// hold, and the model is then executed whole (tests/core/test_training.cpp compares both ways).
-std::optional<autograd::Trace> repeatLayers(const autograd::Trace &trace, int layers);
+///
+/// Where only every n-th layer is like the one before, `period` is n, and groups of n layers take the place of layers: the
+/// trace is of executedLayers groups and of what is left over, which the last group takes in.
+std::optional<autograd::Trace> repeatLayers(const autograd::Trace &trace, int layers, int period = 1);
 
 } // namespace headroom::training

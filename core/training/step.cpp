@@ -10,6 +10,7 @@
 #include "core/training/step_repeat.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace headroom::training {
@@ -43,6 +44,17 @@ private:
     std::unordered_map<TensorImpl *, std::unique_ptr<Optimizer>> m_optimizers;
 };
 
+double sum(const FlopsByLayer::Counts &counts) { return std::accumulate(counts.layers.begin(), counts.layers.end(), 0.0); }
+
+/// Of the group of layers that stands for those between, as repeatLayers() takes it.
+double ofMiddleGroup(const FlopsByLayer::Counts &counts, std::int64_t period)
+{
+    double flops = 0;
+    for (std::int64_t i = (executedLayers / 2 - 1) * period; i < executedLayers / 2 * period; ++i)
+        flops += static_cast<std::size_t>(i + 1) < counts.layers.size() ? counts.layers[static_cast<std::size_t>(i + 1)] : 0;
+    return flops;
+}
+
 /// The run as it is: every layer, `steps` steps, `micros` micro-batches each.
 /// `standsFor`: layers of the model that this one, with fewer, is executed for.
 TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::int64_t standsFor, int steps, int micros,
@@ -60,6 +72,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     options.attention = plan.attention;
     options.method = plan.method;
     options.checkpointing = plan.checkpointing;
+    options.selective = plan.selective;
     options.reentrant = plan.reentrantCheckpointing;
     options.transformers = transformersVersion(plan);
     options.compute = precision.autocast.value_or(precision.weights);
@@ -148,8 +161,19 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
         tape.mark(TracePhase::Idle, step, 0);
     }
     tape.afterAccumulate = nullptr;
+    result.flops = tape.flops();
+    result.flopsForward = sum(result.flops.forward);
+    result.flopsAgain = sum(result.flops.again);
     result.trace = tape.takeTrace();
     return result;
+}
+
+/// After how many layers they repeat: with every n-th checkpointed, after n; where that is the first layer alone, the others
+/// are all alike.
+std::int64_t layerPeriod(const TrainingPlan &plan, std::int64_t layers)
+{
+    const std::int64_t every = plan.checkpointing == Checkpointing::Selective ? plan.selective.every.value_or(1) : 1;
+    return every < layers ? every : 1;
 }
 
 /// A deeper model's run from a shallower one's; nothing where that is not proven to be the same.
@@ -158,14 +182,18 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
 {
     // A sharding engine's flat buffers hold all layers: their sizes are the whole model's.
     const bool flat = plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master;
-    if (hasShardingEngine(plan) || config.layers <= executedLayers || !config.uniformLayers() || flat)
+    const std::int64_t period = layerPeriod(plan, config.layers), executed = executedLayers * period + config.layers % period;
+    if (hasShardingEngine(plan) || config.layers <= executed || !config.uniformLayers() || flat)
         return std::nullopt;
-    TrainingRun run = execute(plan, config.withLayers(executedLayers), config.layers, steps, micros, workspaceBytes, cancel);
-    std::optional<Trace> trace = repeatLayers(run.trace, static_cast<int>(config.layers));
+    TrainingRun run = execute(plan, config.withLayers(executed), config.layers, steps, micros, workspaceBytes, cancel);
+    std::optional<Trace> trace = repeatLayers(run.trace, static_cast<int>(config.layers), static_cast<int>(period));
     if (!trace)
         return std::nullopt;
-    const std::int64_t more = config.layers - executedLayers;
+    const std::int64_t more = config.layers - executed;
     run.trace = std::move(*trace);
+    const auto moreGroups = static_cast<double>(more / period);
+    run.flopsForward += moreGroups * ofMiddleGroup(run.flops.forward, period);
+    run.flopsAgain += moreGroups * ofMiddleGroup(run.flops.again, period);
     run.repeatedLayers = true;
     run.parametersTotal = checkedAdd(run.parametersTotal, checkedMultiply(more, run.layerTotal));
     run.parametersTrainable = checkedAdd(run.parametersTrainable, checkedMultiply(more, run.layerTrainable));

@@ -24,9 +24,12 @@ struct TrainingRun {
     std::int64_t layerTrainable = 0;
     std::int64_t hostBytes = 0;      ///< optimizer state in managed memory
     std::int64_t layerHostBytes = 0; ///< of it in the second layer
+    autograd::FlopsByLayer flops;
     int steps = 0;
     /// What the last step replaces, where the next one would be the same: it can be replayed once more for that (step_repeat.h).
     std::optional<std::vector<Replacement>> lastStepReplaces;
+    double flopsForward = 0;     ///< floating-point operations of products and attention in the forward pass of one micro-batch
+    double flopsAgain = 0;       ///< of checkpointing's second forward of it
     bool repeatedLayers = false; ///< layers between the first and last three are copies of the third
 };
 

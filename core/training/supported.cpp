@@ -5,6 +5,7 @@
 #include "core/network/gptq.h"
 #include "core/network/liger.h"
 #include "core/network/losses.h"
+#include "core/network/selective.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
 
@@ -76,10 +77,41 @@ std::optional<Issue> unsupportedLoss(const TrainingPlan &plan, const ModelConfig
         return {};
     if ((plan.batch.microBatch % network::lossChunks) * (plan.batch.sequenceLength % network::lossChunks) % network::lossChunks != 0)
         return refuse("loss", "a chunked loss divides the tokens by 8", "make micro_batch * sequence_length a multiple of 8");
-    if (trainsHeadAlone(method) && plan.checkpointing != Checkpointing::Full)
+    if (trainsHeadAlone(method) && !network::checkpointsLayers(plan.checkpointing, plan.selective))
         return refuse("method.targets",
                       "nothing before the output head is trained: a chunked loss has no gradient to hand on, and PyTorch stops",
                       "train a layer too, or set loss to logits");
+    return {};
+}
+
+std::optional<Issue> unsupportedSelection(const TrainingPlan &plan, const ModelConfig &model)
+{
+    if (plan.checkpointing != Checkpointing::Selective)
+        return {};
+    const Selective &selective = plan.selective;
+    const bool masterRecipe = resolvePrecision(plan.precision).master.has_value();
+    if (plan.parallel.engine != Engine::None || masterRecipe)
+        return refuse("checkpointing", "selective checkpointing is executed without a sharding engine only yet", "set it to full or none");
+    const auto names = [&](std::string_view name) {
+        return std::find(selective.operators.begin(), selective.operators.end(), name) != selective.operators.end();
+    };
+    const bool keepsLinear = selective.policy == SelectivePolicy::Torchtitan || names("linear");
+    const bool byOperator = selective.policy == SelectivePolicy::Torchtitan || !selective.operators.empty();
+    if (byOperator && parseVersion(plan.runtime.torch) < Version{2, 4})
+        return refuse("selective", "PyTorch keeps the results of single operators from version 2.4 on",
+                      R"(give {"every": 2}, for example)");
+    const network::LigerPatch *liger = plan.kernels == Kernels::Liger ? network::findLigerPatch(model.modelType) : nullptr;
+    if (keepsLinear && liger && liger->rotary && !model.queryKeyNorm) // ops/rope.py writes into the projections' own memory
+        return refuse("selective",
+                      "Liger's rotary embedding turns queries and keys in place: products that were kept would be turned a second time",
+                      "keep attention and mlp alone, or set kernels to eager");
+    if (names("attention") && plan.attention == AttentionKind::Eager)
+        return refuse("selective.operators", "eager attention is no operator of its own, but products and a softmax",
+                      "name bmm and softmax, or set attention to sdpa");
+    if (names("experts") && (model.experts == 0 || transformersVersion(plan) < Version{5, 0}))
+        return refuse("selective.operators",
+                      model.experts == 0 ? "the model has no experts" : "before transformers 5 experts are Linears, one by one",
+                      model.experts == 0 ? "leave experts out" : "name mlp instead");
     return {};
 }
 
@@ -180,6 +212,8 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for gpt_oss: its attention has sinks",
                       "set it to eager");
     if (std::optional<Issue> issue = unsupportedLoss(plan, model))
+        return issue;
+    if (std::optional<Issue> issue = unsupportedSelection(plan, model))
         return issue;
     if (std::optional<Issue> issue = unsupportedKernels(plan, model))
         return issue;

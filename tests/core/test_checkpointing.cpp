@@ -30,6 +30,22 @@ QStringList recomputed(const Tape &tape)
     return out;
 }
 
+/// Keeps the first `count` results of one operator.
+class Keeps : public KeptResultPolicy
+{
+public:
+    Keeps(const char *op, int count)
+        : m_op(op)
+        , m_count(count)
+    {}
+    bool considers(std::string_view op) const override { return op == m_op; }
+    bool keeps(std::string_view, std::string_view) override { return m_count-- > 0; }
+
+private:
+    std::string_view m_op;
+    int m_count;
+};
+
 /// Forward, then backward as the loop marks them.
 void step(Tape &tape, const Tensor &out)
 {
@@ -308,7 +324,91 @@ private slots:
         QCOMPARE(after[2], after[0]);
     }
 
+    // -- selective
+
+    /// What is kept is not computed again, and all before it is.
+    void keptResultsAreTakenInsteadOfComputed()
+    {
+        Tape tape;
+        const Tensor source = leaf(tape, {4, 8}, true);
+        const Block block(tape);
+        tape.mark(TracePhase::Forward, 0, 0);
+        const Tensor y = tape.checkpoint(block, inner(source), std::make_unique<Keeps>("aten.mm.default", 1));
+        step(tape, y);
+        QCOMPARE(recomputed(tape), QStringList("aten.silu.default"));
+        QVERIFY(block.up->grad && block.down->grad && source->grad);
+    }
+
+    /// A result that the second run takes goes as one that it computed would; one that it stops before stays to the end of
+    /// the block's backward.
+    void keptResultsLiveUntilTheyAreTaken()
+    {
+        Tape tape;
+        const Tensor source = leaf(tape, {4, 8}, true);
+        const Block block(tape);
+        const std::int64_t steady = liveBytes(tape);
+        tape.mark(TracePhase::Forward, 0, 0);
+        Tensor y =
+            tape.checkpoint([&](const Tensor &x) { return neg(block(x)); }, inner(source), std::make_unique<Keeps>("aten.mm.default", 2));
+        std::vector<StorageId> kept;
+        for (std::size_t i = 0; i < tape.trace().storages.size(); ++i)
+            if (tape.trace().storages[i].kept)
+                kept.push_back(static_cast<StorageId>(i));
+        QCOMPARE(kept.size(), std::size_t{2});
+        bool aliveAtDown[2] = {}, aliveAtUp[2] = {};
+        tape.afterAccumulate = [&](const Tensor &parameter) {
+            for (std::size_t i = 0; i < 2; ++i)
+                (parameter.impl() == block.down.impl() ? aliveAtDown : aliveAtUp)[i] = isAlive(tape, kept[i]);
+        };
+        step(tape, y);
+        tape.afterAccumulate = nullptr;
+        QVERIFY(aliveAtDown[0] && aliveAtDown[1]); // the activation's input, and what the second run did not get to
+        QVERIFY(!aliveAtUp[0] && !aliveAtUp[1]);
+        y.reset();
+        QCOMPARE(liveBytes(tape) - steady, std::int64_t{4 * (16 * 8 + 8 * 16 + 4 * 8)}); // gradients alone
+    }
+
+    /// An operator that is made of others is one to what sees operators.
+    void whatAnOperatorIsMadeOfIsNotSeen()
+    {
+        Tape tape;
+        const Tensor source = leaf(tape, {4, 8}, true);
+        const Tensor w = leaf(tape, {8, 8}, true);
+        tape.mark(TracePhase::Forward, 0, 0);
+        const Tensor y = tape.checkpoint(
+            [&](const Tensor &x) {
+                Tensor t;
+                {
+                    Tape::InsideOperator inside(tape);
+                    t = linear(x, w);
+                }
+                return silu(t);
+            },
+            inner(source), std::make_unique<Keeps>("aten.mm.default", 9));
+        step(tape, y);
+        QCOMPARE(recomputed(tape), QStringList("aten.mm.default"));
+    }
+
     // -- reentrant
+
+    /// Every tensor argument is saved, detached and gets its gradient; of a view that is not dense the gradient is contiguous
+    /// (grad_layout_contract.h).
+    void reentrantTakesSeveralInputs()
+    {
+        Tape tape;
+        const Tensor source = leaf(tape, {4, 8}, true), mask = leaf(tape, {4, 4}, false);
+        tape.mark(TracePhase::Forward, 0, 0);
+        const Tensor x = inner(source);
+        const std::vector<Tensor> halves = chunkLast(x, 2);
+        const auto block = [](std::span<const Tensor> inputs) { return add(mul(inputs[0], inputs[1]), inputs[2]); };
+        const std::size_t from = now(tape);
+        const Tensor y = tape.checkpointReentrant(block, {halves[0], halves[1], mask, {}});
+        QCOMPARE(birthsSince(tape, from), QStringList({"+64 aten.mul.Tensor", "+64 aten.add.Tensor"}));
+        step(tape, y);
+        QCOMPARE(recomputed(tape), QStringList({"aten.mul.Tensor", "aten.add.Tensor"}));
+        QVERIFY(source->grad);
+        QCOMPARE(eventsSince(tape, from).filter("aten.new_empty_strided.default").size(), qsizetype{0});
+    }
 
     /// A block without a graph in forward; backward runs it whole, the last product too.
     void reentrantRunsTheWholeBlockAgain()

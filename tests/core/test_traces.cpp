@@ -52,7 +52,7 @@ std::vector<PackedTrace> readTraces()
 {
     std::vector<PackedTrace> traces;
     for (const char *file : {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl", "gptq.jsonl", "experts.jsonl",
-                             "rotary.jsonl", "gpt_oss.jsonl"}) {
+                             "rotary.jsonl", "gpt_oss.jsonl", "selective.jsonl"}) {
         std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
         std::shared_ptr<const Json> texts;
         for (std::string line; std::getline(in, line);) {
@@ -171,7 +171,7 @@ private slots:
     void initTestCase()
     {
         m_traces = readTraces();
-        QVERIFY(m_traces.size() > 95);
+        QVERIFY(m_traces.size() > 125);
     }
 
     void everyBirthIsPyTorchs_data() { addRows(); }
@@ -216,6 +216,26 @@ private slots:
             if (count > 0 && expected[text] != count)
                 QFAIL(fmt::format("Headroom saves {} of: {}; PyTorch {}", count, text, expected[text]).c_str());
         QCOMPARE(record.savedActivations().value, sum);
+    }
+
+    /// What torch.utils.flop_counter's formulas give for the operators of the last forward pass, and for those of its
+    /// recomputation.
+    void flopsAreFlopCounters_data()
+    {
+        QTest::addColumn<int>("line");
+        for (std::size_t i = 0; i < m_traces.size(); ++i)
+            if (m_traces[i].document.contains("flops"))
+                QTest::newRow(m_traces[i].document["name"].get<std::string>().c_str()) << static_cast<int>(i);
+    }
+    void flopsAreFlopCounters()
+    {
+        QFETCH(const int, line);
+        const Json &trace = m_traces[static_cast<std::size_t>(line)].document;
+        const TrainingPlan plan = planOf(trace);
+        const training::TrainingRun run = training::run(plan, *resolveModel(plan), 1, 0, {}, training::Repeat::Execute);
+        QVERIFY(run.flopsForward > 0);
+        QCOMPARE(run.flopsForward, trace["flops"]["forward"].get<double>());
+        QCOMPARE(run.flopsAgain, trace["flops"]["recomputed"].get<double>());
     }
 };
 

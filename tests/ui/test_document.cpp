@@ -95,6 +95,8 @@ static FieldValue otherValue(const Field &field, const FieldValue &now)
     }
     case FieldType::Text: return field.path == "runtime.rank" ? std::string("last") : std::string("2.4");
     case FieldType::TextList:
+        if (field.path == "selective.operators")
+            return std::vector<std::string>{"attention", "mlp"};
         return field.path == "gpus" ? std::vector<std::string>{"nvidia-h100-sxm5-80gb"} : std::vector<std::string>{"q_proj", "v_proj"};
     }
     return {};

@@ -250,7 +250,16 @@ void TestPanel::refusedChoicesSayWhy()
 void TestPanel::stagedChoicesHaveASlider()
 {
     StopSlider &checkpointing = slider("checkpointing");
-    QCOMPARE(checkpointing.maximum(), 1); // none and full; selective is refused
+    QCOMPARE(checkpointing.maximum(), 2); // none, selective, full
+    drag(checkpointing, 1);
+    // Selective alone says nothing: every second layer comes with it, and goes again.
+    QVERIFY(m_document->plan().checkpointing == Checkpointing::Selective && m_document->plan().selective.every == 2);
+    QVERIFY(validate(m_document->plan()).empty());
+    drag(checkpointing, 0);
+    QVERIFY(m_document->plan().selective == Selective());
+    m_document->undoStack()->clear();
+    drag(checkpointing, 2);
+    m_document->undoStack()->clear();
     drag(checkpointing, 0);
     QVERIFY(m_document->plan().checkpointing == Checkpointing::None);
     QCOMPARE(m_document->undoStack()->count(), 1);

@@ -8,6 +8,7 @@ bool settleCompanions(TrainingPlan &plan, std::string_view path)
 {
     Parallel &parallel = plan.parallel;
     const Parallel before = parallel;
+    const Selective selectedBefore = plan.selective;
     if (path == "parallel.data" || path == "parallel.zero_stage") {
         // DeepSpeed is the engine whose every ZeRO stage the slider beside offers.
         if (parallel.engine == Engine::None && (parallel.data > 1 || parallel.zeroStage.value_or(0) > 0))
@@ -15,8 +16,13 @@ bool settleCompanions(TrainingPlan &plan, std::string_view path)
     } else if (path == "parallel.engine" && parallel.engine == Engine::None) {
         parallel.data = 1;
         parallel.zeroStage.reset();
+    } else if (path == "checkpointing") {
+        if (plan.checkpointing != Checkpointing::Selective)
+            plan.selective = {};
+        else if (plan.selective == Selective())
+            plan.selective.every = 2;
     }
-    return parallel != before;
+    return parallel != before || plan.selective != selectedBefore;
 }
 
 bool bringsWhatItNeeds(std::string_view path) { return path == "parallel.data"; }

@@ -6,7 +6,8 @@
     make_traces.py FOLDER NAME... > traces.jsonl
 
 FOLDER holds for each NAME the plan (NAME.plan.json), every allocation and release of three steps (NAME.events.tsv) and what is
-saved for backward at the end of the last forward pass (NAME.saved.tsv), in the columns that `headroom-cli trace` writes too.
+saved for backward at the end of the last forward pass (NAME.saved.tsv), in the columns that `headroom-cli trace` writes too; NAME.flops.json
+is optional: {"forward": ..., "recomputed": ...}, floating-point operations of the last micro-batch.
 """
 import json, pathlib, sys
 
@@ -90,7 +91,9 @@ def pack(folder, name, texts):
         size, module, op, shape, dtype = row
         op, dtype = normalised(op, dtype, liger)
         saved.append([blocks(size), *map(texts, (module, op, shape, dtype))])
-    return {"name": name, "plan": plan, "kinds": kinds.values(), "births": " ".join(f"{k}:{f}" if f else str(k) for k, f in births), "saved": saved}
+    counted = folder / f"{name}.flops.json"
+    flops = {"flops": json.loads(counted.read_text())} if counted.exists() else {}
+    return {"name": name, "plan": plan, **flops, "kinds": kinds.values(), "births": " ".join(f"{k}:{f}" if f else str(k) for k, f in births), "saved": saved}
 
 
 def main():

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/estimate/estimate.h"
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace headroom {
+
+/// What checkpointing saves: savedActivations of the same plan without it, less those of the plan. That takes a second
+/// estimate, so it is asked for where it is shown and not with every estimate. Nothing where nothing is checkpointed, or
+/// where the engine does not execute the plan without checkpointing.
+std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &estimate, std::stop_token cancel = {});
+
+/// "Checkpointing runs 12.3 TFLOPs of a step's forward passes again, 33 % of them": what it costs. Empty where nothing is
+/// checkpointed.
+std::string recomputationSentence(const Estimate &estimate);
+
+/// "1.2 TFLOPs"
+std::string formatFlops(double flops);
+
+} // namespace headroom
