@@ -40,7 +40,9 @@ struct GptOssAttention : AttentionSettings {
         Tensor key = projectHeads(k, hidden, keyValueHeads, headDim);
         const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
         applyRotary(rotation, query, key, context.cos, context.sin);
-        return joinHeads(o, attendWithSinks(query, key, value, context.mask, weights), heads * headDim);
+        const auto function = [this](const Tensor &queries, const Tensor &keys, const Tensor &values, const Tensor &mask,
+                                     Tensor &probabilities) { return attendWithSinks(queries, keys, values, mask, probabilities); };
+        return joinHeads(o, callCore(function, query, key, value, context, weights), heads * headDim);
     }
 
     void visit(ModuleVisitor &visitor)

@@ -105,6 +105,10 @@ std::optional<Issue> unsupportedSelection(const TrainingPlan &plan, const ModelC
         return refuse("selective",
                       "Liger's rotary embedding turns queries and keys in place: products that were kept would be turned a second time",
                       "keep attention and mlp alone, or set kernels to eager");
+    if ((names("experts") || names("mlp")) && model.modelType == "gpt_oss") // integrations/moe.py: _grouped_linear
+        return refuse("selective.operators",
+                      "the biases of experts are added into their product's own memory: PyTorch stops where that was kept",
+                      "leave experts and mlp out");
     if (names("attention") && plan.attention == AttentionKind::Eager)
         return refuse("selective.operators", "eager attention is no operator of its own, but products and a softmax",
                       "name bmm and softmax, or set attention to sdpa");

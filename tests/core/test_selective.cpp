@@ -228,6 +228,12 @@ private slots:
             set(plan, "kernels", "liger");
             QCOMPARE(refusedAt(plan), std::string());
         }
+        plan = selectivePlan(R"({"operators": ["mlp"]})");
+        plan.model.config = R"({"model_type": "gpt_oss", "hidden_size": 256, "intermediate_size": 192, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 1000, "num_local_experts": 4,
+            "num_experts_per_tok": 2})";
+        set(plan, "attention", "eager");
+        QCOMPARE(refusedAt(plan), std::string("selective.operators"));
         plan = selectivePlan(R"({"policy": "torchtitan"})");
         set(plan, "runtime.torch", "2.3");
         QCOMPARE(refusedAt(plan), std::string("selective"));
