@@ -58,7 +58,9 @@ def _cache_folder() -> pathlib.Path:
     try:
         root = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "headroom-probe"
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.access(root, os.W_OK):
+        found = root.stat()
+        # What lies in it is loaded as code: nobody else may have put it there.
+        if found.st_uid == os.getuid() and not found.st_mode & 0o022 and os.access(root, os.W_OK):
             return root
     except (OSError, RuntimeError):
         pass
