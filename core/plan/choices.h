@@ -26,7 +26,7 @@ static_assert(method.size() == static_cast<std::size_t>(MethodKind::Qlora) + 1);
 inline constexpr std::array quantization{
     FieldChoice{"nf4", "NF4", HEADROOM_TR("4 bits, one fp32 scale for every 64 weights."), {}},
     FieldChoice{
-        "nf4-double", HEADROOM_TR("NF4, double quant"), HEADROOM_TR("As NF4, with the scales themselves stored in 8 bits."), {}},
+        "nf4-double", HEADROOM_TR("NF4, double quantisation"), HEADROOM_TR("As NF4, with the scales themselves stored in 8 bits."), {}},
     FieldChoice{"fp4", "FP4", HEADROOM_TR("4-bit floats, stored as NF4 is."), {}},
     FieldChoice{"int8", "LLM.int8()", HEADROOM_TR("8 bits, one scale for each row."), {}},
     FieldChoice{"gptq-int4", HEADROOM_TR("GPTQ, 4 bits"), HEADROOM_TR("4 bits in groups of 128 weights."), {}},

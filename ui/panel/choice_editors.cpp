@@ -9,6 +9,8 @@
 #include <QComboBox>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
+#include <QStyleOptionComboBox>
+#include <QStylePainter>
 #include <QWheelEvent>
 
 #include <algorithm>
@@ -35,6 +37,17 @@ protected:
             QComboBox::wheelEvent(event);
         else
             event->ignore();
+    }
+    void paintEvent(QPaintEvent *) override
+    {
+        // Styles cut what is too long; a sign that there is more is better.
+        QStylePainter painter(this);
+        QStyleOptionComboBox option;
+        initStyleOption(&option);
+        painter.drawComplexControl(QStyle::CC_ComboBox, option);
+        const QRect room = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this);
+        option.currentText = fontMetrics().elidedText(option.currentText, Qt::ElideRight, room.width() - 2);
+        painter.drawControl(QStyle::CE_ComboBoxLabel, option);
     }
     void showPopup() override
     {
