@@ -30,6 +30,9 @@ struct ChartTheme {
 /// `a` moved towards `b` by `share` (0: a, 1: b).
 QColor blend(const QColor &a, const QColor &b, double share);
 
+/// For text in a rectangle as wide as the text was measured: on paper letters are a hair wider, and the last one would be cut.
+inline constexpr int wholeText = Qt::TextDontClip;
+
 /// What each hatch means, apart by direction and density: no two look alike without colour.
 enum class Hatch { Cache, Outside, OverLimit };
 

@@ -274,7 +274,7 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
         const bool isName = !bar.capacity || i + 1 < lines.size();
         painter->setFont(isName ? m_theme.bold : m_theme.font);
         painter->setPen(bar.capacity ? m_theme.text : m_theme.muted);
-        painter->drawText(QRectF(centre - widest / 2 - 2, y, widest + 4, bold.height()), Qt::AlignCenter, lines[i]);
+        painter->drawText(QRectF(centre - widest / 2 - 2, y, widest + 4, bold.height()), int(Qt::AlignCenter) | wholeText, lines[i]);
         y += bold.height();
     }
     if (m_leaderWidth > 0)
@@ -366,7 +366,8 @@ void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &pa
         const double width = m_leaderWidth - leaderLine - outlineGap - 2;
         const double left = slot.leadersOnRight ? bend + 4 : bend - 4 - width;
         const int side = int(slot.leadersOnRight ? Qt::AlignLeft : Qt::AlignRight);
-        painter->drawText(QRectF(left, centres[i] - line / 2, width, line), side | int(Qt::AlignVCenter), label(*thin[i], true));
+        painter->drawText(QRectF(left, centres[i] - line / 2, width, line), side | int(Qt::AlignVCenter) | wholeText,
+                          label(*thin[i], true));
     }
 }
 
@@ -450,7 +451,7 @@ void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slo
         const double width = metrics.horizontalAdvance(tr("baseline"));
         const double left = std::min(slot.ghostLeft + slot.ghostWidth / 2 - width / 2, slot.left + slot.width - width - 8);
         if (left > centre + metrics.horizontalAdvance(total) / 2 + 8)
-            painter->drawText(QRectF(left, y, width + 1, line), Qt::AlignLeft | Qt::AlignVCenter, tr("baseline"));
+            painter->drawText(QRectF(left, y, width + 1, line), int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, tr("baseline"));
     }
     if (!bar.capacity)
         return;
@@ -477,7 +478,7 @@ void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slo
         break;
     }
     painter->setPen(verdict == Verdict::DoesNotFit ? m_theme.warning : m_theme.text);
-    painter->drawText(QRectF(middle - width / 2 + line, y, width, line), Qt::AlignLeft | Qt::AlignVCenter, text);
+    painter->drawText(QRectF(middle - width / 2 + line, y, width, line), int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, text);
 }
 
 } // namespace headroom

@@ -87,7 +87,7 @@ void BandStrip::draw(QCPPainter *painter)
     painter->setFont(m_theme.font);
     painter->setPen(m_theme.text);
     for (const Text &text : placed)
-        painter->drawText(text.room.adjusted(-1, 0, 1, 0), Qt::AlignCenter, text.label);
+        painter->drawText(text.room.adjusted(-1, 0, 1, 0), int(Qt::AlignCenter) | wholeText, text.label);
 }
 
 LineLegend::LineLegend(QCustomPlot *plot)
@@ -148,8 +148,8 @@ void LineLegend::draw(QCPPainter *painter)
         }
         painter->setPen(entry.kind == Entry::Kind::Note ? m_theme.muted : m_theme.text);
         const double indent = entry.kind == Entry::Kind::Note ? 0 : line * 1.5;
-        painter->drawText(QRectF(x + indent, y, metrics.horizontalAdvance(entry.label) + 2, line), Qt::AlignLeft | Qt::AlignVCenter,
-                          entry.label);
+        painter->drawText(QRectF(x + indent, y, metrics.horizontalAdvance(entry.label) + 2, line),
+                          int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, entry.label);
         x += widthOf(entry);
     }
 }

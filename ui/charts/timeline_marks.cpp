@@ -67,7 +67,7 @@ void TimelineMarks::draw(QCPPainter *painter)
         for (double y : {plot.bottom() - 7, plot.bottom() - 11})
             painter->drawLine(QLineF(plot.left() - 5, y + 2, plot.left() + 5, y - 2));
         painter->setPen(theme.text);
-        painter->drawText(room, Qt::AlignCenter, axisNote);
+        painter->drawText(room, int(Qt::AlignCenter) | wholeText, axisNote);
     }
 }
 
@@ -96,7 +96,7 @@ void TimelineMarks::drawPeak(QCPPainter *painter) const
     painter->fillRect(room, ground);
     painter->setFont(theme.bold);
     painter->setPen(theme.text);
-    painter->drawText(room, Qt::AlignCenter, peak->label);
+    painter->drawText(room, int(Qt::AlignCenter) | wholeText, peak->label);
 }
 
 TimelineOverlay::TimelineOverlay(QCustomPlot *plot)
