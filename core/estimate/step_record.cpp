@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/step_record.h"
 
+#include "core/allocator/size_rules.h"
 #include "core/autograd/tape.h"
 #include "core/units/cancelled.h"
 #include "core/units/checked.h"
 
 #include <algorithm>
 #include <cassert>
+#include <future>
 
 namespace headroom {
 
@@ -16,6 +18,7 @@ using namespace autograd;
 namespace {
 
 constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.2 ms
+constexpr std::size_t eventsWorthAThread = 10'000; // less is done before a thread has started
 
 /// Tells of a step, after it, whether the allocator stands as it stood before.
 ///
@@ -41,13 +44,16 @@ private:
 
 } // namespace
 
-Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
-              const std::vector<training::Replacement> *again)
+namespace {
+
+/// Drives an allocator with the storages of a trace that `takes` chooses.
+template<typename Takes>
+Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
+            const std::vector<training::Replacement> *again, std::vector<std::int64_t> &blockBytes, Takes takes)
 {
     const auto size = static_cast<std::uint32_t>(trace.events.size());
     Replay out;
     out.reserved.resize(size);
-    out.blockBytes.resize(trace.storages.size());
     std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
     CachingAllocator allocator(options);
     auto cacheRelease = trace.cacheReleases.begin();
@@ -61,17 +67,19 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
             allocator.emptyCache();
         const Event event = trace.events[i];
         if (event.release) {
-            allocator.release(blocks[event.storage]);
+            allocator.release(blocks[event.storage]); // noBlock, where it was not taken
         } else {
             const StorageRecord &storage = trace.storages[event.storage];
             const std::int64_t bytes = storage.op == Tape::workspaceName ? workspaceBytes : storage.bytes;
-            const CachingAllocator::Block block = allocator.allocate(bytes, storage.stream);
-            if (block == CachingAllocator::noBlock && allocator.outOfMemory()) {
-                out.outOfMemory = i;
-                return out;
+            if (takes(bytes)) {
+                const CachingAllocator::Block block = allocator.allocate(bytes, storage.stream);
+                if (block == CachingAllocator::noBlock && allocator.outOfMemory()) {
+                    out.outOfMemory = i;
+                    return out;
+                }
+                blocks[event.storage] = block;
+                blockBytes[event.storage] = allocator.blockBytes(block);
             }
-            blocks[event.storage] = block;
-            out.blockBytes[event.storage] = block == CachingAllocator::noBlock ? 0 : allocator.blockBytes(block);
         }
         out.reserved[i] = allocator.reserved();
         if (i + 1 == size && again) {
@@ -84,6 +92,32 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
             cacheRelease = std::lower_bound(trace.cacheReleases.begin(), trace.cacheReleases.end(), i + 1);
         }
     }
+    return out;
+}
+
+} // namespace
+
+Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
+              const std::vector<training::Replacement> *again)
+{
+    std::vector<std::int64_t> blockBytes(trace.storages.size());
+    const auto drive = [&](auto takes) { return pass(trace, options, workspaceBytes, cancel, again, blockBytes, takes); };
+    Replay out;
+    if (options.capacity < AllocatorOptions().capacity || trace.events.size() < eventsWorthAThread) {
+        out = drive([](std::int64_t) { return true; });
+    } else {
+        // The pools of small and of large requests have segments of their own and meet only where memory comes to an end.
+        const auto isSmall = [](std::int64_t bytes) { return bytes <= static_cast<std::int64_t>(allocator::largestSmall); };
+        // Where no thread is to be had, the second waits for the first.
+        std::future<Replay> small = std::async(std::launch::async | std::launch::deferred, [&] { return drive(isSmall); });
+        out = drive([isSmall](std::int64_t bytes) { return !isSmall(bytes); });
+        const Replay other = small.get();
+        for (std::size_t i = 0; i < out.reserved.size(); ++i)
+            out.reserved[i] += other.reserved[i];
+        if (other.outOfMemory && (!out.outOfMemory || *other.outOfMemory < *out.outOfMemory))
+            out.outOfMemory = other.outOfMemory;
+    }
+    out.blockBytes = std::move(blockBytes);
     return out;
 }
 
