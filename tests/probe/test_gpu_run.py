@@ -71,6 +71,8 @@ class OneDevice(support.TestCase):
         plain, checkpointed = self.run_plan(), self.run_plan(checkpointing="full")
         self.assertLess(checkpointed["saved_activations"], plain["saved_activations"] / 3)
         self.assertLess(self.phases(checkpointed)["forward"], self.phases(plain)["forward"])
+        half = self.run_plan(checkpointing="selective", selective={"every": 2})["saved_activations"]
+        self.assertTrue(checkpointed["saved_activations"] < half < plain["saved_activations"], "one layer of two")
         twice = self.run_plan(batch__gradient_accumulation=2)
         self.assertEqual(self.phases(twice)["forward"] - self.phases(plain)["forward"], plain["steady"]["weights"] - 2 * 512)
         self.assertEqual(self.run_plan(loop__zero_grad="zeros")["steady"]["gradients"], plain["steady"]["weights"] - 2 * 512)

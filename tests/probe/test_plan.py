@@ -146,7 +146,8 @@ class Scope(support.TestCase):
             (False, {"stack": "litgpt"}, "stack"),
             (False, {"precision__recipe": "fp8"}, "precision.recipe"),
             (False, {"precision__moments": "float32"}, "precision.moments"),
-            (False, {"checkpointing": "selective", "selective": {"every": 2}}, "checkpointing"),
+            (False, {"checkpointing": "selective", "selective": {"operators": ["attention"]}}, "selective"),
+            (False, {"checkpointing": "selective", "selective": {"every": 2}, "method__kind": "qlora"}, "method.kbit_preparation"),
             (False, {"method__kind": "qlora", "method__quantization": "gptq-int4"}, "method.quantization"),
             (False, {"loss": "chunked", "batch__sequence_length": 33, "batch__micro_batch": 1}, "loss"),
             (False, {"parallel__engine": "deepspeed", "parallel__data": 2}, "precision.recipe"),
@@ -157,6 +158,13 @@ class Scope(support.TestCase):
                     scope.check(self.plan(**changes), dry_run)
                 self.assertEqual(caught.exception.where, where)
                 self.assertTrue(caught.exception.hint)
+
+    def test_selective_says_what_is_kept(self):
+        for changes in ({"checkpointing": "selective"}, {"selective": {"every": 2}}):
+            with self.assertRaises(BadInput) as caught:
+                scope.check(self.plan(**changes), dry_run=True)
+            self.assertEqual(caught.exception.where, "selective")
+        scope.check(self.plan(checkpointing="selective", selective={"every": 2}), dry_run=True)
 
     def test_what_pytorch_does_anyway_is_no_override(self):
         plan = self.plan(precision__gradients="bfloat16", precision__master="none")

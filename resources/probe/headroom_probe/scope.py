@@ -33,8 +33,7 @@ def check(plan: Plan, dry_run: bool) -> None:
             raise Unsupported(path, "the probe runs data parallelism only", "set it to 1")
     if plan["parallel.sequence_parallel"]:
         raise Unsupported("parallel.sequence_parallel", "the probe runs data parallelism only", "set it to false")
-    if plan["checkpointing"] == "selective":
-        raise Unsupported("checkpointing", "the probe does not run selective checkpointing", 'set it to "none" or "full"')
+    _check_selective(plan)
     if plan["method.kind"] == "qlora" and plan["method.quantization"] == "gptq-int4":
         raise Unsupported(
             "method.quantization", "weights of GPTQ cannot be made from a config alone", "the probe runs nf4, nf4-double, fp4 and int8"
@@ -49,6 +48,21 @@ def check(plan: Plan, dry_run: bool) -> None:
         _check_engine(plan, resolved)
     if engine == "deepspeed" and plan["parallel.offload"] == "optimizer-and-parameters" and plan["parallel.zero_stage"] != 3:
         raise BadInput("parallel.offload", "DeepSpeed offloads parameters with stage 3 only", "set parallel.zero_stage to 3")
+
+
+def _check_selective(plan: Plan) -> None:
+    if plan["checkpointing"] != "selective":
+        if plan.selective is not None:
+            raise BadInput("selective", f"checkpointing is {plan['checkpointing']}: there is nothing to select", "set selective to null")
+        return
+    if plan.selective is None:
+        raise BadInput("selective", "checkpointing is selective, but nothing says what is kept", 'give selective, for example {"every": 2}')
+    if "every" not in plan.selective:
+        raise Unsupported(
+            "selective", "the probe checkpoints whole layers only", 'give {"every": n}, or set checkpointing to "none" or "full"'
+        )
+    if plan["method.kind"] == "qlora" and plan["method.kbit_preparation"]:
+        raise Unsupported("method.kbit_preparation", "it checkpoints every layer or none", "set it to false, or checkpointing to full")
 
 
 def _check_dry_run(plan: Plan) -> None:

@@ -128,12 +128,20 @@ def decoder_layers(model):
 
 
 def use_checkpointing(plan: Plan, model) -> None:
-    if plan["checkpointing"] != "full":
+    if plan["checkpointing"] == "none":
         return
     model, reentrant = inner_model(model), plan["reentrant_checkpointing"]
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": reentrant})
     if reentrant and plan["method.kind"] != "full":
         model.enable_input_require_grads()
+    if plan["checkpointing"] == "selective":
+        # As transformers' every_n_layers does (modeling_utils.py, activation_checkpointing_enable): layers 0, n, 2n ...
+        for index, layer in enumerate(decoder_layers(model)):
+            if not hasattr(layer, "gradient_checkpointing"):
+                raise Unsupported(
+                    "selective", f"layers of transformers {transformers.__version__} are not checkpointed one by one", "update transformers"
+                )
+            layer.gradient_checkpointing = index % int(plan.selective["every"]) == 0
 
 
 def parameter_counts(model) -> dict:
