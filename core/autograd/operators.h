@@ -70,6 +70,7 @@ Tensor sumTo(Tensor &&a, const Dims &sizes); ///< reduces broadcast dimensions o
 Tensor mm(const Tensor &a, const Tensor &b);                                   ///< [n, k] x [k, m]
 Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b);            ///< bias + a b, under autocast too
 Tensor bmm(const Tensor &a, const Tensor &b);                                  ///< [b, n, k] x [b, k, m]
+Tensor baddbmm(const Tensor &sum, const Tensor &a, const Tensor &b);           ///< sum + alpha * a b, alpha not 1; not under autocast
 Tensor matmul(const Tensor &a, const Tensor &b);                               ///< [..., n, k] x [..., k, m] with equal leading sizes
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
 

@@ -75,6 +75,21 @@ void bmmBackward(BackwardCall &call)
 }
 constexpr Operator bmmOperator{"BmmBackward0", bmmBackward};
 
+void baddbmmBackward(BackwardCall &call)
+{
+    Tensor b = call.needs(1) ? call.unpack(1) : Tensor();
+    Tensor a = call.needs(2) ? call.unpack(0) : Tensor();
+    const auto scaled = [&](const Tensor &raw) { return unary(raw, "aten.mul.Scalar"); }; // maybe_multiply(..., alpha)
+    const Dims &grad = call.grad.sizes();
+    if (call.needs(1))
+        call.give(1, scaled(product(call.tape, {grad[0], grad[1], b.size(1)}, call.grad.dtype(), "aten.bmm.default")));
+    if (call.needs(2))
+        call.give(2, scaled(product(call.tape, {grad[0], a.size(2), grad[2]}, call.grad.dtype(), "aten.bmm.default")));
+    if (call.needs(0))
+        call.give(0, call.grad);
+}
+constexpr Operator baddbmmOperator{"BaddbmmBackward0", baddbmmBackward};
+
 /// A view that autograd does not track as one (at::_unsafe_view): the result owns the storage alone once `t` is gone.
 Tensor unsafeView(Tensor &&t, const Dims &sizes)
 {
@@ -147,6 +162,26 @@ Tensor bmm(const Tensor &a, const Tensor &b)
     if (tape.stopped())
         return {};
     Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, a.size(2), a.dtype(), "aten.bmm.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor baddbmm(const Tensor &sum, const Tensor &a, const Tensor &b)
+{
+    if (halted(a) || !b)
+        return {};
+    assert(a.rank() == 3 && b.rank() == 3 && a.size(2) == b.size(1));
+    Tape &tape = *a->tape;
+    Node *node = tape.record(baddbmmOperator, {&sum, &a, &b});
+    if (node) {
+        if (b.requiresGrad())
+            tape.save(node, 0, a);
+        if (a.requiresGrad())
+            tape.save(node, 1, b);
+    }
+    if (tape.stopped())
+        return {};
+    Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, sum.dtype(), "aten.baddbmm.default");
     tape.attach(node, out);
     return out;
 }

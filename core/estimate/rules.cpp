@@ -64,6 +64,9 @@ TensorRule weight(const StorageRecord &s)
         return {group, "LoRA A", "Each adapted Linear gets a trainable matrix of rank x in features, in the adapters' dtype.", peft};
     if (has(module, "lora_B"))
         return {group, "LoRA B", "Each adapted Linear gets a trainable matrix of out features x rank, in the adapters' dtype.", peft};
+    if (has(module, "lora_embedding"))
+        return {group, "LoRA A and B of an embedding",
+                "An adapted embedding gets trainable matrices of rank x vocabulary and of hidden size x rank.", peft};
     if (std::string_view(s.op) == "aten.clone.default" && !has(module, "rotary_emb"))
         return {group, "trainable copy (modules_to_save)", "A module to save is copied whole; the copy is trained, the original kept.",
                 "huggingface/peft 0.21, utils/other.py: ModulesToSaveWrapper"};

@@ -12,6 +12,7 @@ using namespace rules;
 namespace {
 
 constexpr const char *moe = "huggingface/transformers 5.24, integrations/moe.py: grouped_mm_experts_forward";
+constexpr const char *paramWrapper = "huggingface/peft 0.21, tuners/lora/layer.py: ParamWrapper";
 constexpr const char *mixtral = "huggingface/transformers 5.24, models/mixtral/modeling_mixtral.py";
 constexpr const char *gemma2 = "huggingface/transformers 5.24, models/gemma2/modeling_gemma2.py";
 constexpr const char *gptOss = "huggingface/transformers 5.24, models/gpt_oss/modeling_gpt_oss.py: eager_attention_forward";
@@ -20,6 +21,18 @@ constexpr const char *gpt2 = "huggingface/transformers 5.24, models/gpt2/modelin
 std::optional<TensorRule> expertsRule(std::string_view op, const StorageRecord &s)
 {
     const char *g = "experts";
+    if (has(op, "baddbmm"))
+        return TensorRule{g, "all experts' weights with their update",
+                          "An adapter on joined experts is folded into a copy of all their weights at each use; the grouped product keeps "
+                          "it for the gradient of its rows.",
+                          paramWrapper};
+    if (has(op, "_to_copy") && s.shape.rank() == 3)
+        return TensorRule{"adapters", "factors of the experts' update",
+                          "LoRA A and B, a block for each expert, in the dtype of the weights; kept for each other's gradient.",
+                          paramWrapper};
+    if (s.phase == TracePhase::Backward && !s.recomputed && s.shape.rank() == 3 && (has(op, "bmm") || has(op, "mul.Scalar")))
+        return TensorRule{"adapters", "gradients of the factors of the experts' update",
+                          "Made from the gradient of all experts' weights, which is as large as these.", paramWrapper};
     if (has(op, "_grouped_mm")) {
         if (s.phase == TracePhase::Backward && !s.recomputed)
             return TensorRule{g, "gradients of the grouped product",

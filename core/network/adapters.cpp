@@ -4,6 +4,7 @@
 // PEFT: peft/mapping_func.py, tuners/lora/model.py, utils/other.py (0.21).
 #include "core/network/adapters.h"
 
+#include "core/network/adapter_targets.h"
 #include "core/network/decoder_model.h"
 #include "core/network/dora.h"
 
@@ -14,16 +15,6 @@ namespace headroom::network {
 using namespace autograd;
 
 namespace {
-
-/// PEFT's rule for target_modules: the name itself or what follows its last dot.
-bool isTarget(std::string_view module, const Targets &targets)
-{
-    if (targets.allLinear)
-        return module != "lm_head";
-    return std::any_of(targets.names.begin(), targets.names.end(), [&](const std::string &name) {
-        return module == name || (module.size() > name.size() && module.ends_with(name) && module[module.size() - name.size() - 1] == '.');
-    });
-}
 
 /// PEFT's rule for modules_to_save: any module whose full name ends so (peft/utils/other.py: _set_trainable).
 bool isSaved(std::string_view module, const std::vector<std::string> &names)
@@ -85,20 +76,27 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
         return {}; // building the model proper says so
     }
 
-    // There PEFT adapts routers and experts too, as parameters, which it does not for qwen2_moe. Before version 5 they are Linears.
-    if (method.targets.allLinear && config.experts > 0 && transformers >= Version{5, 0} && config.modelType != "qwen2_moe" &&
-        config.modelType != "gpt_oss")
-        return issue("method.targets", "LoRA on routed experts is not executed yet",
-                     R"(name the projections of attention instead: ["q_proj", "k_proj", "v_proj", "o_proj"])");
+    const AdapterTargets targets(config, method.targets, transformers);
+    if (!targets.parameters().empty() && (method.dora || method.dropout > 0.0))
+        return issue(method.dora ? "method.dora" : "method.dropout",
+                     method.dora ? "PEFT has no DoRA over experts that are one tensor, and stops"
+                                 : "PEFT has no dropout over experts that are one tensor, and stops",
+                     R"(unset it, or name the projections of attention alone: ["q_proj", "k_proj", "v_proj", "o_proj"])");
+    for (const ParameterTarget &target : targets.parameters())
+        if (!target.complete)
+            return issue("method.targets",
+                         "PEFT cannot adapt one of the projections that are joined in " + std::string(target.name) + ", and stops",
+                         config.modelType == "mixtral" ? "name w1 and w3 together" : "name gate_proj and up_proj together");
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names) {
-        const auto matches = [&](std::string_view module) { return isTarget(module, {false, {name}}); };
-        if (anyOf(modules.embeddings, matches))
-            return issue("method.targets", "LoRA on the embedding is not executed yet",
-                         "leave " + listed(modules.embeddings) + " out, or train it whole with method.modules_to_save");
-        if (!anyOf(modules.linears, matches))
+        if (targets.meansParameter(name))
+            continue;
+        const auto matches = [&](std::string_view module) { return namesModule(module, name); };
+        const bool embedding = anyOf(modules.embeddings, matches);
+        if (embedding && method.dora)
+            return issue("method.dora", "DoRA on an embedding is not executed yet",
+                         "leave " + listed(modules.embeddings) + " out, or set method.dora to false");
+        if (!embedding && !anyOf(modules.linears, matches))
             return issue("method.targets", "the model has no Linear called \"" + name + "\"", "use names among " + listed(modules.linears));
-        if (matches("lm_head") && config.tiedEmbeddings)
-            return issue("method.targets", "LoRA on an output head that is tied to the embedding is not executed yet", "leave lm_head out");
     }
     if (!method.targets.allLinear && method.targets.names.empty())
         return issue("method.targets", "the list of target modules is empty",
@@ -109,7 +107,8 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
         if (name.empty() || !(anyOf(modules.linears, matches) || anyOf(modules.embeddings, matches) || anyOf(modules.others, matches)))
             return issue("method.modules_to_save", "the model has no module whose name ends in \"" + name + "\"",
                          "use for example " + listed(modules.embeddings) + ", lm_head or " + listed({modules.others.back()}));
-        if (anyOf(modules.linears, [&](std::string_view module) { return matches(module) && isTarget(module, method.targets); }))
+        if (anyOf(modules.linears, [&](std::string_view module) { return matches(module) && targets.takes(module); }) ||
+            anyOf(modules.embeddings, [&](std::string_view module) { return matches(module) && targets.takesEmbedding(module); }))
             return issue("method.modules_to_save", "\"" + name + "\" is both a LoRA target and a module to save",
                          "name it in one of the two lists only");
         const auto quantised = [&](std::string_view module) { return module != "lm_head" && matches(module); };
@@ -122,17 +121,20 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
 
 namespace {
 
+constexpr const char *embeddingAdapter = "lora_embedding";
+
 class AdapterMaker : public ModuleVisitor
 {
 public:
-    AdapterMaker(Tape &tape, const Method &method)
+    AdapterMaker(Tape &tape, const Method &method, const AdapterTargets &targets)
         : m_tape(tape)
         , m_method(method)
+        , m_targets(targets)
     {}
 
     void linear(Linear &module) override
     {
-        if (!isTarget(module.names.self, m_method.targets))
+        if (!m_targets.takes(module.names.self))
             return;
         LoraAdapter adapter;
         adapter.dropout = m_method.dropout;
@@ -153,6 +155,17 @@ public:
         }
     }
 
+    void embedding(Embedding &module) override
+    {
+        if (!m_targets.takesEmbedding(module.name))
+            return;
+        LoraAdapter adapter;
+        Tape::Scope scope(m_tape, embeddingAdapter);
+        adapter.a = m_tape.empty({m_method.rank, module.weight.size(0)}, module.weight.dtype(), "aten._to_copy.default");
+        adapter.b = m_tape.empty({module.weight.size(1), m_method.rank}, module.weight.dtype(), "aten._to_copy.default");
+        module.lora = std::move(adapter);
+    }
+
 private:
     /// tuners_utils.py: _get_base_layer_device_and_dtype; an integer dtype is not taken over.
     static DType baseDtype(const Linear &module)
@@ -166,6 +179,39 @@ private:
 
     Tape &m_tape;
     const Method &m_method;
+    const AdapterTargets &m_targets;
+};
+
+/// target_parameters, after all modules.
+class ParameterAdapterMaker : public ModuleVisitor
+{
+public:
+    ParameterAdapterMaker(Tape &tape, std::int64_t rank, const AdapterTargets &targets)
+        : m_tape(tape)
+        , m_rank(rank)
+        , m_targets(targets)
+    {}
+
+    void adaptable(AdaptableParameter &parameter) override
+    {
+        const ParameterTarget *target = m_targets.parameter(parameter.names.name);
+        if (target == nullptr)
+            return;
+        const std::int64_t ranks = checkedMultiply(checkedMultiply(m_rank, target->ranks), parameter.experts());
+        parameter.a = make({ranks, parameter.inFeatures()}, parameter, parameter.names.a);
+        parameter.b = make({parameter.outFeatures(), ranks}, parameter, parameter.names.b);
+    }
+
+private:
+    Tensor make(const Dims &sizes, const AdaptableParameter &parameter, const char *name)
+    {
+        Tape::Scope scope(m_tape, name);
+        return m_tape.empty(sizes, parameter.weight.dtype(), "aten._to_copy.default");
+    }
+
+    Tape &m_tape;
+    std::int64_t m_rank;
+    const AdapterTargets &m_targets;
 };
 
 /// modules_to_save: the module is copied, the copy trained, the original kept.
@@ -240,6 +286,20 @@ public:
         if (module.lora->magnitude)
             cast(module.lora->magnitude, module.names.magnitude);
     }
+    void embedding(Embedding &module) override
+    {
+        if (!module.lora)
+            return;
+        cast(module.lora->a, embeddingAdapter);
+        cast(module.lora->b, embeddingAdapter);
+    }
+    void adaptable(AdaptableParameter &parameter) override
+    {
+        if (!parameter.a)
+            return;
+        cast(parameter.a, parameter.names.a);
+        cast(parameter.b, parameter.names.b);
+    }
 
 private:
     void cast(Tensor &t, const char *name)
@@ -257,10 +317,14 @@ private:
 
 } // namespace
 
-void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method)
+void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method, const ModelConfig &config,
+                 Version transformers)
 {
-    AdapterMaker maker(tape, method);
+    const AdapterTargets targets(config, method.targets, transformers);
+    AdapterMaker maker(tape, method, targets);
     visit(maker);
+    ParameterAdapterMaker parameters(tape, method.rank, targets);
+    visit(parameters);
     SavedCopies copies(tape, method.modulesToSave);
     visit(copies);
     AdapterCast cast(tape, method.adapterDtype);

@@ -11,7 +11,8 @@ namespace headroom::network {
 
 /// PEFT 0.21's get_peft_model() on `visit`, which shows every module of the model to a visitor: adapters born in the
 /// base's dtype, then the copies of modules_to_save, then the adapters' cast to their own dtype, one tensor at a time.
-void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method);
+void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method, const ModelConfig &config,
+                 Version transformers);
 
 /// Names in method.targets and method.modules_to_save that match no module, as PEFT would complain.
 std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method, Version transformers);

@@ -50,6 +50,8 @@ RmsNorm Builder::norm(const char *name, std::int64_t width, RmsNormKind kind) co
 
 Linear Builder::conv1d(const LinearNames &names, std::int64_t in, std::int64_t out) const
 {
+    if (m_quantizer) // bitsandbytes puts its Linear there (transformers, integrations/bitsandbytes.py: replace_with_bnb_linear)
+        return linear(names, in, out, true);
     Tape::Scope scope(m_tape, names.self);
     Linear linear;
     linear.names = names;

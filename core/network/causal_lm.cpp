@@ -56,9 +56,18 @@ public:
         m_model.take(module.savedBias, true);
     }
     void parameter(Tensor &parameter, const char *) override { m_model.take(parameter, m_full); }
+    void adaptable(AdaptableParameter &parameter) override
+    {
+        m_model.take(parameter.a, true);
+        m_model.take(parameter.b, true);
+    }
     void embedding(Embedding &module) override
     {
         m_model.take(module.weight, m_full);
+        if (module.lora) {
+            m_model.take(module.lora->a, true);
+            m_model.take(module.lora->b, true);
+        }
         m_model.take(module.saved, true);
     }
 
@@ -92,10 +101,13 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
     }
     if (m_quantizer && options.method.kbitPreparation && options.method.quantization != Quantization::GptqInt4)
         prepareForKbitTraining(tape, visitAll);
+    // PEFT's preparation checkpoints too, and from transformers 5 on that sets the embedding's hook, before adapters come.
+    m_model->embedding().wrappedRequiresGrad = m_quantizer && options.method.kbitPreparation &&
+                                               options.checkpointing == Checkpointing::Full && options.transformers >= Version{5, 0};
     if (options.kernels == Kernels::Liger)
         applyLiger(*findLigerPatch(config.modelType), options.gpu.multiprocessors, visitAll);
     if (options.method.kind != MethodKind::Full)
-        addAdapters(tape, visitAll, options.method);
+        addAdapters(tape, visitAll, options.method, config, options.transformers);
     ParameterCollector collector(*this);
     visit(collector);
 }

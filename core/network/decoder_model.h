@@ -57,6 +57,7 @@ public:
     virtual void visit(ModuleVisitor &visitor);
 
     Tensor &embeddingWeight() { return m_embedding.weight; }
+    Embedding &embedding() { return m_embedding; }
     const ModelConfig &config() const { return m_config; }
 
 protected:

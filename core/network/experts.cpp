@@ -17,6 +17,14 @@ const MlpNames sharedExpertNames{
     HEADROOM_LINEAR_NAMES("mlp.shared_expert.up_proj"),
     HEADROOM_LINEAR_NAMES("mlp.shared_expert.down_proj"),
 };
+namespace {
+
+constexpr ParameterNames gateNames{"mlp.gate", "mlp.gate.weight", "mlp.gate.lora_A", "mlp.gate.lora_B"};
+constexpr ParameterNames gateUpNames{"mlp.experts", "mlp.experts.gate_up_proj", "mlp.experts.lora_A", "mlp.experts.lora_B"};
+constexpr ParameterNames downNames{"mlp.experts", "mlp.experts.down_proj", "mlp.experts.lora_A", "mlp.experts.lora_B"};
+
+} // namespace
+
 const LinearNames sharedExpertGateNames = HEADROOM_LINEAR_NAMES("mlp.shared_expert_gate");
 
 Routing chooseExperts(Tensor probabilities, std::int64_t perToken, bool normalises, std::optional<DType> dtype)
@@ -38,15 +46,17 @@ TopKRouter::TopKRouter(const Builder &builder, const ModelConfig &c)
     , castsBack(c.modelType != "mixtral")
 {
     Tape::Scope scope(builder.tape(), "mlp.gate");
-    weight = builder.parameter({c.experts, c.hiddenSize}, castsBack ? "aten.zeros.default" : "aten.empty.memory_format");
+    weight.names = gateNames;
+    weight.weight = builder.parameter({c.experts, c.hiddenSize}, castsBack ? "aten.zeros.default" : "aten.empty.memory_format");
 }
 
 Routing TopKRouter::forward(const Tensor &hidden) const
 {
     if (halted(hidden))
         return {};
+    ActiveParameter active(weight);
     Tape::Scope scope(*hidden->tape, "mlp.gate");
-    const Tensor logits = linear(reshape(hidden, hidden.sizes()), weight);
+    const Tensor logits = linear(reshape(hidden, hidden.sizes()), active.weight());
     // Mixtral casts before the softmax, the others within it: autocast needs no copy for that. The probabilities stay to the end.
     const Tensor probabilities = castsBack ? softmax(logits, DType::Float32) : softmax(to(logits, DType::Float32));
     Routing routing = chooseExperts(probabilities, perToken, normalises, castsBack ? std::optional(logits.dtype()) : std::nullopt);
@@ -58,28 +68,32 @@ Experts::Experts(const Builder &builder, const ModelConfig &c)
     : activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
 {
     Tape::Scope scope(builder.tape(), "mlp.experts");
+    gateUp.names = gateUpNames;
+    down.names = downNames;
     const std::int64_t width = c.expertIntermediateSize, both = checkedMultiply(2, width);
     if (c.modelType != "gpt_oss") {
-        gateUp = builder.parameter({c.experts, both, c.hiddenSize});
-        down = builder.parameter({c.experts, c.hiddenSize, width});
+        gateUp.weight = builder.parameter({c.experts, both, c.hiddenSize});
+        down.weight = builder.parameter({c.experts, c.hiddenSize, width});
         return;
     }
-    transposed = true;
-    gateUp = builder.parameter({c.experts, c.hiddenSize, both});
+    gateUp.transposed = down.transposed = true;
+    gateUp.weight = builder.parameter({c.experts, c.hiddenSize, both});
     gateUpBias = builder.parameter({c.experts, both});
-    down = builder.parameter({c.experts, width, c.hiddenSize});
+    down.weight = builder.parameter({c.experts, width, c.hiddenSize});
     downBias = builder.parameter({c.experts, c.hiddenSize});
 }
 
 void Experts::visit(ModuleVisitor &visitor)
 {
-    visitor.parameter(gateUp, "mlp.experts");
+    visitor.parameter(gateUp.weight, "mlp.experts");
     if (gateUpBias)
         visitor.parameter(gateUpBias, "mlp.experts");
-    visitor.parameter(down, "mlp.experts");
+    visitor.parameter(down.weight, "mlp.experts");
     if (downBias)
         visitor.parameter(downBias, "mlp.experts");
-    if (!transposed)
+    visitor.adaptable(gateUp);
+    visitor.adaptable(down);
+    if (!gateUp.transposed)
         visitor.activation(activation);
 }
 
@@ -88,7 +102,7 @@ namespace {
 /// _grouped_linear
 Tensor groupedLinear(const Tensor &x, const Tensor &weight, const Tensor &bias, const Tensor &offsets, bool transposed)
 {
-    if (halted(x))
+    if (halted(x) || !weight)
         return {};
     Tensor out = groupedMm(to(x, weight.dtype()), transposed ? weight : transpose(weight, 1, 2), offsets);
     if (bias)
@@ -129,11 +143,12 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
     if (halted(hidden) || !routing.weights || !routing.indices)
         return {};
     Tape &tape = *hidden->tape;
+    ActiveParameter activeDown(down), activeGateUp(gateUp); // the wrapper made last is the outermost
     Tape::Scope scope(tape, "mlp.experts");
     if (activation.liger)
-        return ligerForward(hidden, routing);
+        return ligerForward(hidden, routing, activeGateUp, activeDown);
     const std::int64_t tokens = hidden.size(0), perToken = routing.indices.size(1), pairs = checkedMultiply(tokens, perToken);
-    const std::int64_t experts = gateUp.size(0);
+    const std::int64_t experts = gateUp.experts();
 
     const Tensor weights = reshape(routing.weights, {pairs});
     const Tensor sortedIds = tape.empty({pairs}, DType::Int64, "aten.sort.default");
@@ -151,11 +166,11 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
     const Tensor offsets = tape.empty({experts}, DType::Int32, "aten.cumsum.default");
 
     Tensor biases = gateUpBias ? indexRows(gateUpBias, sortedIds) : Tensor(); // a row of its expert's for every pair
-    Tensor states = groupedLinear(selected, gateUp, biases, offsets, transposed);
+    Tensor states = groupedLinear(selected, activeGateUp.weight(), biases, offsets, gateUp.transposed);
     states = gated(states);
     if (downBias)
         biases = indexRows(downBias, sortedIds);
-    states = groupedLinear(states, down, biases, offsets, transposed);
+    states = groupedLinear(states, activeDown.weight(), biases, offsets, down.transposed);
     Tensor weighted = mul(states, halted(states) ? Tensor() : unsqueeze(sortedWeights, 1));
     if (halted(weighted))
         return {};
@@ -171,12 +186,13 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
 }
 
 /// LigerExperts.forward
-Tensor Experts::ligerForward(const Tensor &hidden, const Routing &routing) const
+Tensor Experts::ligerForward(const Tensor &hidden, const Routing &routing, ActiveParameter &activeGateUp, ActiveParameter &activeDown) const
 {
     const Tensor rows = view(hidden, hidden.sizes());
     const Tensor indices = to(view(routing.indices, routing.indices.sizes()), DType::Int32);
     const Tensor weights = view(routing.weights, routing.weights.sizes());
-    const Tensor out = ligerExperts(rows, gateUp, down, weights, indices);
+    const Tensor &gateUpWeight = activeGateUp.weight(), &downWeight = activeDown.weight();
+    const Tensor out = ligerExperts(rows, gateUpWeight, downWeight, weights, indices);
     return halted(out) ? Tensor() : view(out, hidden.sizes());
 }
 

@@ -27,7 +27,7 @@ extern const LinearNames sharedExpertGateNames;
 
 /// MixtralTopKRouter, Qwen2MoeTopKRouter ...: a softmax over all experts, of which the largest are kept.
 struct TopKRouter {
-    Tensor weight; ///< [experts, hidden]
+    AdaptableParameter weight; ///< [experts, hidden]
     std::int64_t perToken;
     bool normalises; ///< the kept weights are divided by their sum
     bool castsBack;  ///< and returned in the logits' dtype (all but Mixtral)
@@ -39,10 +39,9 @@ struct TopKRouter {
 /// MixtralExperts and its likes as transformers runs them by default on CUDA: sorted by expert, one grouped product for
 /// all (integrations/moe.py: grouped_mm_experts_forward). What it allocates does not depend on how tokens are routed.
 struct Experts {
-    Tensor gateUp;               ///< [experts, 2 * width, hidden]; gpt-oss: [experts, hidden, 2 * width]
-    Tensor down;                 ///< [experts, hidden, width]; gpt-oss: [experts, width, hidden]
+    AdaptableParameter gateUp;   ///< [experts, 2 * width, hidden]; gpt-oss: [experts, hidden, 2 * width]
+    AdaptableParameter down;     ///< [experts, hidden, width]; gpt-oss: [experts, width, hidden]
     Tensor gateUpBias, downBias; ///< gpt-oss: [experts, 2 * width], [experts, hidden]; else undefined
-    bool transposed = false;     ///< weights as [experts, in, out]
     GatedActivation activation;
 
     Experts(const Builder &builder, const ModelConfig &config);
@@ -52,7 +51,7 @@ struct Experts {
 
 private:
     Tensor gated(const Tensor &states) const;
-    Tensor ligerForward(const Tensor &hidden, const Routing &routing) const;
+    Tensor ligerForward(const Tensor &hidden, const Routing &routing, ActiveParameter &activeGateUp, ActiveParameter &activeDown) const;
 };
 
 } // namespace headroom::network

@@ -55,10 +55,10 @@ public:
     void visit(ModuleVisitor &visitor)
     {
         if (!m_expertsFirst)
-            visitor.parameter(m_gate->weight, "mlp.gate");
+            visitGate(visitor);
         m_experts->visit(visitor);
         if (m_expertsFirst)
-            visitor.parameter(m_gate->weight, "mlp.gate");
+            visitGate(visitor);
         if (m_shared) {
             m_shared->visit(visitor);
             visitor.linear(m_sharedGate);
@@ -66,6 +66,12 @@ public:
     }
 
 private:
+    void visitGate(ModuleVisitor &visitor)
+    {
+        visitor.parameter(m_gate->weight.weight, "mlp.gate");
+        visitor.adaptable(m_gate->weight);
+    }
+
     bool m_expertsFirst;
     std::optional<TopKRouter> m_gate;
     std::optional<Experts> m_experts;

@@ -174,18 +174,39 @@ Tensor RmsNorm::normalized(const Tensor &x) const
     return mul(trained, to(hidden, inputDtype));
 }
 
+Tensor Embedding::found(const Tensor &indices) const
+{
+    const Tensor &trained = saved ? saved : weight;
+    Tensor rows = embedding(trained, indices);
+    return scale ? mul(rows, to(savedScale ? savedScale : scale, trained.dtype())) : rows;
+}
+
+/// peft/tuners/lora/layer.py: Embedding.forward. Neither the input nor A are cast; dropout is not applied.
+Tensor Embedding::adapted(const Tensor &indices) const
+{
+    Tensor result = found(indices);
+    if (wrappedRequiresGrad)
+        result->requiresGrad = true;
+    const DType resultDtype = result.dtype();
+    const Tensor a = transposed2d(lora->a), b = transposed2d(lora->b);
+    const Tensor rows = embedding(a, indices);
+    Tensor update = matmul(rows, b);
+    update = mulNumber(update);
+    if (scale)
+        update = mul(update, to(scale, update.dtype()));
+    result = add(result, update);
+    return to(result, resultDtype);
+}
+
 Tensor Embedding::forward(const Tensor &indices, bool requireGrad) const
 {
     Tape &tape = *indices->tape;
     Tape::Scope scope(tape, name);
     const auto look = [&](const Tensor &input) {
-        const Tensor &trained = saved ? saved : weight;
-        Tensor found = embedding(trained, input);
-        if (scale)
-            found = mul(found, to(savedScale ? savedScale : scale, trained.dtype()));
+        Tensor out = lora ? adapted(input) : found(input);
         if (requireGrad)
-            found->requiresGrad = true;
-        return found;
+            out->requiresGrad = true;
+        return out;
     };
     if (saved)
         return callModule(tape, name, Outer, indices, [&](const Tensor &outer) { return callModule(tape, name, Whole, outer, look); });

@@ -98,14 +98,21 @@ struct LayerNorm {
 
 /// nn.Embedding.
 struct Embedding {
-    const char *name;  ///< "model.embed_tokens"
-    Tensor weight;     ///< [vocabulary, hidden]
-    Tensor saved;      ///< PEFT's trainable copy
-    Tensor scale;      ///< a buffer of one number that the result is multiplied by (Gemma); undefined: none
-    Tensor savedScale; ///< its copy in PEFT's trainable copy
+    const char *name;                     ///< "model.embed_tokens"
+    Tensor weight;                        ///< [vocabulary, hidden]
+    Tensor saved;                         ///< PEFT's trainable copy
+    Tensor scale;                         ///< a buffer of one number that the result is multiplied by (Gemma); undefined: none
+    Tensor savedScale;                    ///< its copy in PEFT's trainable copy
+    std::optional<LoraAdapter> lora = {}; ///< [rank, vocabulary] and [hidden, rank]
+    /// The hook of enable_input_require_grads() was set before PEFT wrapped the module: what it adds to is a leaf too.
+    bool wrappedRequiresGrad = false;
 
     /// `requireGrad`: the hook of enable_input_require_grads() makes the result a leaf that requires a gradient.
     Tensor forward(const Tensor &indices, bool requireGrad = false) const;
+
+private:
+    Tensor found(const Tensor &indices) const;
+    Tensor adapted(const Tensor &indices) const;
 };
 
 /// The activation functions of transformers' ACT2FN that are executed.

@@ -4,6 +4,7 @@
 
 #include "core/network/attention.h"
 #include "core/network/modules.h"
+#include "core/network/parameter_adapter.h"
 
 namespace headroom::network {
 
@@ -18,6 +19,8 @@ public:
     virtual void embedding(Embedding &) {}
     /// A parameter that a module of its own kind holds.
     virtual void parameter(Tensor &, const char * /*module*/) {}
+    /// A parameter that PEFT can adapt; parameter() has seen its weight before.
+    virtual void adaptable(AdaptableParameter &) {}
     virtual void buffer(Tensor &, const char * /*module*/) {}
     /// What is no module but may be replaced in one: an attention's rotation, a gated MLP's activation.
     virtual void rotation(Rotation &) {}

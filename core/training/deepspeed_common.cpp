@@ -81,9 +81,18 @@ public:
     void embedding(network::Embedding &module) override
     {
         move(module.weight, module.name);
+        if (module.lora) {
+            move(module.lora->a, module.name);
+            move(module.lora->b, module.name);
+        }
         move(module.saved, module.name);
     }
     void parameter(Tensor &tensor, const char *module) override { move(tensor, module); }
+    void adaptable(network::AdaptableParameter &parameter) override
+    {
+        move(parameter.a, parameter.names.a);
+        move(parameter.b, parameter.names.b);
+    }
     void buffer(Tensor &tensor, const char *module) override { place(tensor, module); }
 
 private:

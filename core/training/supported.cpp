@@ -166,6 +166,8 @@ std::optional<Issue> unsupportedGptq(const TrainingPlan &plan, const ModelConfig
         return refuse("method.quantization",
                       "GPTQ over experts that are one tensor, as transformers has them from version 5 on, is not executed yet",
                       "choose another quantization, or give runtime.transformers before 5.0");
+    if (model.modelType == "gpt2")
+        return refuse("method.quantization", "GPTQ over GPT-2's Conv1D is not executed yet", "choose another quantization");
     if (method.dora)
         return refuse("method.dora", "PEFT has no DoRA over weights that GPTQ quantised",
                       "set it to false, or choose another quantization");
@@ -221,8 +223,6 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return issue;
     if (std::optional<Issue> issue = unsupportedKernels(plan, model))
         return issue;
-    if (plan.method.kind == MethodKind::Qlora && model.modelType == "gpt2")
-        return refuse("method.kind", "QLoRA is not executed yet for models of type " + model.modelType, "choose lora or full");
     if (std::optional<Issue> issue = unsupportedGptq(plan, model))
         return issue;
     if (plan.compile)

@@ -72,7 +72,13 @@ private slots:
         const std::int64_t attention = (256 + 256) + 2 * (256 + 128) + (256 + 256);
         QCOMPARE(qwen->parametersTrainable, 8 * (attention + (256 + 8) + 8 * 3 * (256 + 128)));
         QVERIFY(!under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "targets": ["w1"]})"));
-        QVERIFY(!under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "targets": "all-linear"})", smallQwen3Moe));
+        // where gate and up are one tensor, their joint update has twice the rank
+        const auto joined = under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "targets": "all-linear"})", smallQwen3Moe);
+        QVERIFY(joined);
+        QCOMPARE(joined->parametersTrainable, 8 * (attention + (256 + 8) + 8 * (2 * (256 + 2 * 128) + (128 + 256))));
+        QVERIFY(!under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "dropout": 0.1, "targets": "all-linear"})", smallQwen3Moe));
+        QVERIFY(!under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "targets": ["q_proj", "up_proj"]})", smallQwen3Moe));
+        QVERIFY(under("5.24", R"(, "method": {"kind": "lora", "rank": 8, "dropout": 0.1, "targets": ["q_proj"]})", smallQwen3Moe));
     }
 
     void ligerIsRefused()
