@@ -75,7 +75,7 @@ Tensor matmul(const Tensor &a, const Tensor &b);                               /
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
 
 // -- normalisation, softmax, loss
-Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias);
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias); ///< weight and bias: both, or neither
 Tensor softmax(const Tensor &x, std::optional<DType> dtype = {});
 Tensor safeSoftmax(const Tensor &x);
 Tensor logSoftmax(const Tensor &x);

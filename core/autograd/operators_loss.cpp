@@ -51,7 +51,11 @@ constexpr Operator embeddingOperator{"EmbeddingBackward0", embeddingBackward};
 
 void layerNormBackward(BackwardCall &call)
 {
-    Tensor input = call.unpack(0), mean = call.unpack(1), rstd = call.unpack(2), weight = call.unpack(3), bias = call.unpack(4);
+    Tensor input = call.unpack(0), mean = call.unpack(1), rstd = call.unpack(2), weight, bias;
+    if (call.node.savedCount > 3) { // it has parameters
+        weight = call.unpack(3);
+        bias = call.unpack(4);
+    }
     const char *op = "aten.native_layer_norm_backward.default";
     if (call.needs(0))
         call.give(0, call.tape.empty(input.sizes(), call.grad.dtype(), op));
@@ -63,7 +67,7 @@ constexpr Operator layerNormOperator{"NativeLayerNormBackward0", layerNormBackwa
 
 Tensor normalise(const Tensor &x, const Tensor &weight, const Tensor &bias)
 {
-    if (halted(x) || !weight || !bias)
+    if (halted(x))
         return {};
     Tape &tape = *x->tape;
     Node *node = tape.record(layerNormOperator, {&x, &weight, &bias});

@@ -36,7 +36,8 @@ constexpr std::int64_t mostPositions = std::int64_t{1} << 40;
 constexpr std::int64_t mostParameters = std::int64_t{1} << 50;
 
 constexpr std::array<std::string_view, 6> ropeTypes{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
-constexpr std::array<std::string_view, 7> activations{"silu", "swish", "gelu", "gelu_pytorch_tanh", "gelu_new", "gelu_fast", "relu"};
+constexpr std::array<std::string_view, 8> activations{"silu",     "swish",     "gelu", "gelu_pytorch_tanh",
+                                                      "gelu_new", "gelu_fast", "relu", "relu2"};
 
 /// rope_parameters (transformers 5) or rope_scaling (before); null where neither is given. Families whose kinds of layer
 /// rotate differently hold an object for each.
@@ -81,6 +82,8 @@ std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool s
     }
     if (config.modelType == "phi3" && (*name == "su" || *name == "yarn"))
         return "longrope"; // as Phi3Config reads its older names
+    if (config.modelType == "hunyuan_v1_dense" && *name == "dynamic" && rope->find("alpha") != nullptr)
+        return "default"; // "alpha" changes the base alone (HunYuanDenseV1RotaryEmbedding: ntk_alpha)
     for (const std::string_view known : ropeTypes)
         if (*name == known)
             return *name;
@@ -194,7 +197,7 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
         return config.slidingWindow ? std::vector<bool>(count, true) : std::vector<bool>();
 
     const std::int64_t first = reader.countFromZero("max_window_layers", 28, mostLayerNumber);
-    const std::int64_t pattern = config.modelType == "gemma3_text"
+    const std::int64_t pattern = family.readsPattern && !given
                                      ? reader.count("sliding_window_pattern", family.windowPattern, mostLayerNumber)
                                      : family.windowPattern;
     if (!config.slidingWindow) {
@@ -295,7 +298,8 @@ void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, co
     if (reader.flag("use_bidirectional_attention", false))
         reader.fail(reader.lineOf("use_bidirectional_attention", 0), "use_bidirectional_attention",
                     "attention to later tokens is not executed by this version's engine yet", "set it to false");
-    for (const std::string_view key : {"add_cross_attention", "reorder_and_upcast_attn", "qk_layernorm", "output_router_logits"})
+    for (const std::string_view key :
+         {"add_cross_attention", "reorder_and_upcast_attn", "qk_layernorm", "use_qk_norm", "output_router_logits"})
         if (reader.flag(key, false))
             reader.fail(reader.lineOf(key, 0), key, "what it switches on is not executed by this version's engine yet", "set it to false");
     if (reader.find("clip_qkv") != nullptr)
@@ -394,10 +398,12 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
                               : reader.count(keys.positions, family.maxPositions, family.gptNames ? mostVocabulary : mostPositions);
     config.tiedEmbeddings = reader.flag("tie_word_embeddings", family.tied);
     config.queryKeyValueBias = family.biasKey.empty() ? family.bias : reader.flag(family.biasKey, family.bias);
-    config.outputBias = config.queryKeyValueBias && family.biasOnOutput;
-    config.mlpBias = family.readsMlpBias && reader.flag("mlp_bias", false);
+    config.outputBias = family.outputBiasKey.empty() ? config.queryKeyValueBias && family.biasOnOutput
+                                                     : reader.flag(family.outputBiasKey, family.biasOnOutput);
+    config.mlpBias = family.biasOnMlp ? config.queryKeyValueBias : family.readsMlpBias && reader.flag("mlp_bias", false);
     config.queryKeyNorm = config.modelType == "qwen3" || config.modelType == "qwen3_moe" || config.modelType == "olmoe" ||
-                          config.modelType == "gemma3_text" || config.modelType == "olmo2" || config.modelType == "olmo3";
+                          config.modelType == "exaone4" || config.modelType == "gemma3_text" || config.modelType == "olmo2" ||
+                          config.modelType == "olmo3";
 
     config.ropeType = readRopeType(reader, config, false);
     config.slidingRopeType = readRopeType(reader, config, true);
@@ -406,13 +412,15 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         config.rotaryLayers = readRotaryLayers(reader, static_cast<std::size_t>(config.layers));
     config.slidingWindow = readWindow(reader, family);
     config.slidingLayers = readSlidingLayers(reader, config, family);
-    config.attentionDropout = reader.fraction(family.attentionDropoutKey, family.dropout);
+    if (!family.attentionDropoutKey.empty())
+        config.attentionDropout = reader.fraction(family.attentionDropoutKey, family.dropout);
     if (!family.residualDropoutKey.empty())
         config.residualDropout = reader.fraction(family.residualDropoutKey, family.dropout);
     if (!family.embeddingDropoutKey.empty())
         config.embeddingDropout = reader.fraction(family.embeddingDropoutKey, family.dropout);
     config.headBias = config.modelType == "phi";
-    config.parallelResidual = config.modelType != "gpt_neox" || reader.flag("use_parallel_residual", true);
+    const bool parallel = config.modelType == "gpt_neox";
+    config.parallelResidual = parallel || config.modelType == "stablelm" ? reader.flag("use_parallel_residual", parallel) : true;
     if (family.experts > 0)
         readExperts(reader, config, family);
     if (config.modelType == "gemma2") {

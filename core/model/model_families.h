@@ -32,8 +32,11 @@ struct ModelFamily {
     std::string_view biasKey = {}; ///< empty: not configurable
     bool bias = false;             ///< where biasKey says nothing
     bool biasOnOutput = false;
-    bool readsMlpBias = false; ///< mlp_bias
-    bool tied = false;         ///< tie_word_embeddings
+    bool readsMlpBias = false;           ///< mlp_bias
+    bool biasOnMlp = false;              ///< the MLP has biases where the attention has
+    std::string_view outputBiasKey = {}; ///< a key of its own for the output projection's; biasOnOutput is its default
+    bool readsPattern = false;           ///< sliding_window_pattern: every n-th layer is a full one
+    bool tied = false;                   ///< tie_word_embeddings
     std::string_view activationKey = "hidden_act";
     std::string_view activation = "silu";
     WindowRule window = WindowRule::Never;
@@ -54,6 +57,7 @@ struct ModelFamily {
     std::int64_t expertWidth = 0;       ///< moe_intermediate_size; 0: intermediate_size
     std::int64_t sharedExpertWidth = 0; ///< shared_expert_intermediate_size; 0: the family has none
     std::int64_t intermediateSize = 0;  ///< 0: must be given
+    bool upcastsLogits = true;          ///< before transformers 4.49 the model itself cast its logits to fp32
     bool padsEmbeddings = true;         ///< embed_tokens has padding_idx: pad_token_id must be one of the vocabulary
     bool dividesHidden = false;         ///< the class demands that hidden_size is a multiple of num_attention_heads
 };

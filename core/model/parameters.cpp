@@ -82,6 +82,10 @@ private:
             vector("self_attn.q_norm.weight", Group::Norm, allHeads ? m_queries : m_config.headDim);
             vector("self_attn.k_norm.weight", Group::Norm, allHeads ? m_keys : m_config.headDim);
         }
+        if (is("hunyuan_v1_dense")) {
+            vector("self_attn.query_layernorm.weight", Group::Norm, m_config.headDim);
+            vector("self_attn.key_layernorm.weight", Group::Norm, m_config.headDim);
+        }
     }
 
     void mlp()
@@ -98,7 +102,13 @@ private:
             return;
         }
         const bool bias = m_config.mlpBias;
-        linear("mlp.gate_proj.weight", "mlp.gate_proj.bias", Group::Mlp, width, m_hidden, bias);
+        if (is("starcoder2")) {
+            linear("mlp.c_fc.weight", "mlp.c_fc.bias", Group::Mlp, width, m_hidden, bias);
+            linear("mlp.c_proj.weight", "mlp.c_proj.bias", Group::Mlp, m_hidden, width, bias);
+            return;
+        }
+        if (!is("arcee"))
+            linear("mlp.gate_proj.weight", "mlp.gate_proj.bias", Group::Mlp, width, m_hidden, bias);
         linear("mlp.up_proj.weight", "mlp.up_proj.bias", Group::Mlp, width, m_hidden, bias);
         linear("mlp.down_proj.weight", "mlp.down_proj.bias", Group::Mlp, m_hidden, width, bias);
     }
@@ -170,12 +180,23 @@ private:
     {
         if (is("phi"))
             return layerNorm("input_layernorm.weight", "input_layernorm.bias");
-        if (!is("olmo2") && !is("olmo3"))
+        if (is("olmo"))
+            return; // without parameters
+        if (is("starcoder2") || is("stablelm")) {
+            layerNorm("input_layernorm.weight", "input_layernorm.bias");
+            if (is("starcoder2") || !m_config.parallelResidual)
+                layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
+            return;
+        }
+        const bool after = is("olmo2") || is("olmo3") || is("exaone4");
+        if (!after)
             vector("input_layernorm.weight", Group::Norm, m_hidden);
+        if (is("cohere") || is("cohere2"))
+            return; // one for attention and MLP
         vector("post_attention_layernorm.weight", Group::Norm, m_hidden);
         if (is("gemma2") || is("gemma3_text"))
             vector("pre_feedforward_layernorm.weight", Group::Norm, m_hidden);
-        if (is("gemma2") || is("gemma3_text") || is("olmo2") || is("olmo3"))
+        if (is("gemma2") || is("gemma3_text") || after)
             vector("post_feedforward_layernorm.weight", Group::Norm, m_hidden);
         if (is("glm4")) {
             vector("post_self_attn_layernorm.weight", Group::Norm, m_hidden);
@@ -215,6 +236,16 @@ Ends endsOf(const ModelConfig &config)
                 "gpt_neox.final_layer_norm.bias"};
     if (config.modelType == "phi")
         return {"model.embed_tokens.weight", nullptr, "model.layers.", "model.final_layernorm.weight", "model.final_layernorm.bias"};
+    if (config.modelType == "olmo") {
+        Ends ends;
+        ends.norm = nullptr;
+        return ends;
+    }
+    if (config.modelType == "starcoder2" || config.modelType == "stablelm") {
+        Ends ends;
+        ends.normBias = "model.norm.bias";
+        return ends;
+    }
     return {};
 }
 
@@ -254,7 +285,8 @@ std::vector<Parameter> parameterInventory(const ModelConfig &config)
             out.push_back({prefix + std::string(name), sizesOf(shape), group, static_cast<int>(layer)});
         });
     }
-    out.push_back({ends.norm, {config.hiddenSize}, Norm, -1});
+    if (ends.norm)
+        out.push_back({ends.norm, {config.hiddenSize}, Norm, -1});
     if (ends.normBias)
         out.push_back({ends.normBias, {config.hiddenSize}, Norm, -1});
     if (!config.tiedEmbeddings)
@@ -270,7 +302,7 @@ std::int64_t parameterCount(const ModelConfig &config)
     std::int64_t sum = checkedMultiply(checkedMultiply(config.vocabSize, config.hiddenSize), config.tiedEmbeddings ? 1 : 2);
     if (ends.positions)
         sum = checkedAdd(sum, checkedMultiply(config.maxPositions, config.hiddenSize));
-    sum = checkedAdd(sum, checkedMultiply(config.hiddenSize, ends.normBias ? 2 : 1));
+    sum = checkedAdd(sum, checkedMultiply(config.hiddenSize, ends.normBias ? 2 : ends.norm ? 1 : 0));
     if (config.headBias)
         sum = checkedAdd(sum, config.vocabSize);
     if (config.denseLayers.empty())

@@ -91,6 +91,39 @@ void rotateFirstPairs(Tensor &query, Tensor &key, const Tensor &halfCos, const T
     rotateFirstLate(query, key, cos, sin, rotatePairs);
 }
 
+/// apply_rotary_pos_emb of Cohere
+void rotatePairsInFp32(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+{
+    const Tensor q = to(query, DType::Float32), k = to(key, DType::Float32);
+    const Tensor rotatedQuery = rotate(q, cos, sin, rotatePairs), rotatedKey = rotate(k, cos, sin, rotatePairs);
+    if (halted(rotatedQuery) || !rotatedKey)
+        return;
+    Tensor castQuery = to(rotatedQuery, query.dtype()), castKey = to(rotatedKey, key.dtype());
+    query = std::move(castQuery);
+    key = std::move(castKey);
+}
+
+/// apply_rotary_pos_emb of ERNIE 4.5
+void rotateHalfPairsInFp32(Tensor &query, Tensor &key, const Tensor &halfCos, const Tensor &halfSin)
+{
+    const std::int64_t half = halfCos.size(-1) / 2;
+    const Tensor cos = repeatInterleaveLast(sliceLast(halfCos, 0, half), 2);
+    const Tensor sin = repeatInterleaveLast(sliceLast(halfSin, 0, half), 2);
+    const auto turned = [&](const Tensor &x) {
+        const Tensor direct = mul(to(x, DType::Float32), cos);
+        Tensor rotated = rotatePairs(x);
+        rotated = halted(rotated) ? Tensor() : to(rotated, DType::Float32);
+        rotated = mul(rotated, sin);
+        return add(direct, rotated);
+    };
+    const Tensor rotatedQuery = turned(query), rotatedKey = turned(key);
+    if (halted(rotatedQuery) || !rotatedKey)
+        return;
+    Tensor castQuery = to(rotatedQuery, query.dtype()), castKey = to(rotatedKey, key.dtype());
+    query = std::move(castQuery);
+    key = std::move(castKey);
+}
+
 /// _apply_rotary_emb of gpt-oss
 Tensor rotateSplit(const Tensor &x, const Tensor &cos, const Tensor &sin)
 {
@@ -120,6 +153,10 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
         return rotateFirstLate(query, key, headsCos, headsSin, rotateHalf);
     if (rotation == Rotation::FirstDimPairs)
         return rotateFirstPairs(query, key, headsCos, headsSin);
+    if (rotation == Rotation::PairsInFp32)
+        return rotatePairsInFp32(query, key, headsCos, headsSin);
+    if (rotation == Rotation::HalfPairsInFp32)
+        return rotateHalfPairsInFp32(query, key, headsCos, headsSin);
     const bool split = rotation == Rotation::SplitHalves;
     Tensor rotatedQuery = split ? rotateSplit(query, headsCos, headsSin) : rotate(query, headsCos, headsSin, rotateHalf);
     Tensor rotatedKey = split ? rotateSplit(key, headsCos, headsSin) : rotate(key, headsCos, headsSin, rotateHalf);

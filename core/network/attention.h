@@ -35,13 +35,15 @@ struct AttentionSettings {
 /// How a family writes apply_rotary_pos_emb.
 enum class Rotation : std::uint8_t {
     None,
-    Halves,         ///< x * cos + rotate_half(x) * sin (Llama)
-    HalvesInFp32,   ///< the same with cosines and sines in fp32, cast back at the end (OLMo)
-    FirstDimHalves, ///< the head's first dimensions alone, joined with the rest (Phi-3)
-    FirstDimPairs,  ///< the same, turning even with odd dimensions (GLM)
-    FirstDimLate,   ///< as FirstDimHalves, but query and key are both rotated before either is joined (GPT-NeoX)
-    SplitHalves,    ///< both halves of the head one after the other, with cosines and sines of half its width (gpt-oss)
-    Liger,          ///< Liger's kernel in place of any of these
+    Halves,          ///< x * cos + rotate_half(x) * sin (Llama)
+    HalvesInFp32,    ///< the same with cosines and sines in fp32, cast back at the end (OLMo)
+    FirstDimHalves,  ///< the head's first dimensions alone, joined with the rest (Phi-3)
+    FirstDimPairs,   ///< the same, turning even with odd dimensions (GLM)
+    FirstDimLate,    ///< as FirstDimHalves, but query and key are both rotated before either is joined (GPT-NeoX)
+    PairsInFp32,     ///< even with odd dimensions, query and key in fp32 (Cohere)
+    HalfPairsInFp32, ///< the same, with each of the first half of the cosines and sines for a pair (ERNIE)
+    SplitHalves,     ///< both halves of the head one after the other, with cosines and sines of half its width (gpt-oss)
+    Liger,           ///< Liger's kernel in place of any of these
 };
 
 /// x * cos + rotate_half(x) * sin, with cosines and sines of [1, 1, S, D].

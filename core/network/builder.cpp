@@ -61,12 +61,17 @@ Linear Builder::conv1d(const LinearNames &names, std::int64_t in, std::int64_t o
     return linear;
 }
 
-LayerNorm Builder::layerNorm(const char *name, std::int64_t width) const
+LayerNorm Builder::norm(const char *name, std::int64_t width, LayerNormKind kind) const
 {
     Tape::Scope scope(m_tape, name);
     LayerNorm norm{name, {}, {}, {}, {}};
-    norm.weight = parameter({width});
-    norm.bias = parameter({width});
+    norm.kind = kind;
+    if (kind == LayerNormKind::WrittenOut)
+        norm.weight = parameter({width}, "aten.ones.default");
+    if (kind == LayerNormKind::Kernel) {
+        norm.weight = parameter({width});
+        norm.bias = parameter({width});
+    }
     return norm;
 }
 

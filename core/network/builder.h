@@ -32,7 +32,8 @@ public:
     RmsNorm norm(const char *name, std::int64_t width, RmsNormKind kind = RmsNormKind::Llama) const;
     /// GPT-2's Conv1D: weight [in, out] and a bias of zeros.
     Linear conv1d(const LinearNames &names, std::int64_t in, std::int64_t out) const;
-    LayerNorm layerNorm(const char *name, std::int64_t width) const;
+    LayerNorm layerNorm(const char *name, std::int64_t width) const { return norm(name, width, LayerNormKind::Kernel); }
+    LayerNorm norm(const char *name, std::int64_t width, LayerNormKind kind) const;
     Embedding embedding(const char *name, std::int64_t count, std::int64_t width) const;
 
 private:

@@ -3,6 +3,7 @@
 #include "core/network/causal_lm.h"
 
 #include "core/autograd/module_hooks.h"
+#include "core/model/model_families.h"
 #include "core/network/adapters.h"
 #include "core/network/kbit_preparation.h"
 #include "core/network/liger.h"
@@ -161,9 +162,7 @@ Tensor CausalLm::loss(Tensor &logits, const Tensor &labels)
 Tensor CausalLm::lossOfShiftedLogits(Tensor &logits, const Tensor &labels)
 {
     const std::int64_t batch = labels.size(0), length = labels.size(1), rows = checkedMultiply(batch, length - 1);
-    const std::string &type = m_model->config().modelType;
-    const bool upcasts = type != "gpt2" && type != "gpt_bigcode" && type != "gpt_neox";
-    const Tensor all = upcasts ? to(logits, DType::Float32) : logits;
+    const Tensor all = findModelFamily(m_model->config().modelType)->upcastsLogits ? to(logits, DType::Float32) : logits;
     if (m_options.transformers <= Version{4, 46})
         logits = all;
     const Tensor shifted = contiguous(sliceRows(all, length - 1));

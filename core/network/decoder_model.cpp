@@ -48,7 +48,7 @@ void DecoderModel::build(const Builder &builder)
 {
     m_embedding = makeEmbedding(builder);
     buildLayers(builder);
-    m_norm = builder.norm("model.norm", m_config.hiddenSize, m_normKind);
+    buildNorm(builder);
     if (!rotaryByKind() || anyFull())
         buildRotary(builder);
     if (rotaryByKind() && anySliding())
@@ -189,7 +189,7 @@ Tensor DecoderModel::forward(const Tensor &inputIds, const LayerCall &call, bool
     embedded = scaleEmbedding(std::move(embedded));
     const LayerContexts contexts = prepare(embedded);
     // inputs_embeds lives as long as this function, and so do the contexts
-    Tensor hidden = m_norm.forward(runLayers(embedded, contexts, call));
+    Tensor hidden = normalize(runLayers(embedded, contexts, call));
     if (hooks) {
         hooks->after(key);
         hidden = hooks->result(key, hidden);
@@ -203,7 +203,7 @@ void DecoderModel::visit(ModuleVisitor &visitor)
     if (m_embedding.scale)
         visitor.buffer(m_embedding.scale, m_embedding.name);
     visitLayers(visitor);
-    visitor.norm(m_norm);
+    visitNorm(visitor);
     visitRotary(visitor);
 }
 

@@ -91,6 +91,11 @@ protected:
     void buildRotary(const Builder &builder, bool sliding = false);
     void rotaryEmbedding(LayerContext &context, const Tensor &hidden, bool sliding = false) const;
 
+    // the norm after the last layer
+    virtual void buildNorm(const Builder &builder) { m_norm = builder.norm("model.norm", m_config.hiddenSize, m_normKind); }
+    virtual Tensor normalize(const Tensor &hidden) const { return m_norm.forward(hidden); }
+    virtual void visitNorm(ModuleVisitor &visitor) { visitor.norm(m_norm); }
+
     // what models are made of
     void buildLayers(const Builder &builder);
     void visitLayers(ModuleVisitor &visitor);

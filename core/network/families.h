@@ -25,6 +25,15 @@ MakeDecoderModel makeGlm4;       ///< glm4
 MakeDecoderModel makeGpt2;       ///< gpt2
 MakeDecoderModel makeGptBigCode; ///< gpt_bigcode
 MakeDecoderModel makeGptNeoX;    ///< gpt_neox
+MakeDecoderModel makeStarcoder2; ///< starcoder2
+MakeDecoderModel makeStableLm;   ///< stablelm
+MakeDecoderModel makeOlmo;       ///< olmo
+MakeDecoderModel makeCohere;     ///< cohere, cohere2
+MakeDecoderModel makeExaone4;    ///< exaone4
+MakeDecoderModel makeErnie;      ///< ernie4_5
+MakeDecoderModel makeSeedOss;    ///< seed_oss
+MakeDecoderModel makeHunYuan;    ///< hunyuan_v1_dense
+MakeDecoderModel makeArcee;      ///< arcee
 MakeDecoderModel makeGptOss;     ///< gpt_oss
 MakeDecoderModel makePhi;        ///< phi
 MakeDecoderModel makeMixtral;    ///< mixtral, qwen3_moe

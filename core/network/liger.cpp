@@ -22,6 +22,8 @@ constexpr std::array patches{
     LigerPatch{.modelType = "olmo2", .normsInPlace = false},
     LigerPatch{.modelType = "olmo3", .normsInPlace = false},
     LigerPatch{.modelType = "phi3"},
+    LigerPatch{.modelType = "hunyuan_v1_dense"},
+    LigerPatch{.modelType = "exaone4", .headNorms = true, .normsInPlace = false, .lastNormInPlace = false},
     LigerPatch{.modelType = "glm4", .rotary = false, .normsInPlace = false, .lastNormInPlace = false},
     LigerPatch{.modelType = "mixtral"},
     LigerPatch{.modelType = "qwen3_moe", .headNorms = true},

@@ -79,6 +79,10 @@ Tensor LlamaAttention::attention(Tensor hidden, const LayerContext &context, Ten
     Tensor key = project(k, kNorm, keyValueHeads);
     const Tensor value = project(v, std::nullopt, keyValueHeads);
     applyRotary(rotation, query, key, context.cos, context.sin);
+    if (qNormLate) {
+        query = qNormLate->forward(query);
+        key = kNormLate->forward(key);
+    }
     return joinHeads(o, attend(kind, query, key, value, context, dropout, weights, softcapped), heads * headDim);
 }
 
@@ -89,6 +93,10 @@ void LlamaAttention::visit(ModuleVisitor &visitor)
     if (qNorm) {
         visitor.norm(*qNorm);
         visitor.norm(*kNorm);
+    }
+    if (qNormLate) {
+        visitor.norm(*qNormLate);
+        visitor.norm(*kNormLate);
     }
     visitor.rotation(rotation);
 }

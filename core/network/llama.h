@@ -26,6 +26,7 @@ inline constexpr LinearNames down = HEADROOM_LINEAR_NAMES("mlp.down_proj");
 struct LlamaAttention : AttentionSettings {
     Linear q, k, v, o;
     std::optional<RmsNorm> qNorm, kNorm;
+    std::optional<RmsNorm> qNormLate, kNormLate; ///< after the rotation (HunYuan)
     Rotation rotation = Rotation::Halves;
     bool softcapped = false;
 

@@ -113,10 +113,47 @@ Tensor LayerNorm::forward(const Tensor &x) const
         return {};
     Tape &tape = *x->tape;
     Tape::Scope scope(tape, name);
-    const auto run = [this](const Tensor &input) { return saved ? layerNorm(input, saved, savedBias) : layerNorm(input, weight, bias); };
+    const auto run = [this](const Tensor &input) { return normalized(input); };
     if (saved)
         return callModule(tape, name, Outer, x, [&](const Tensor &outer) { return callModule(tape, name, Whole, outer, run); });
     return callModule(tape, name, Whole, x, run);
+}
+
+Tensor LayerNorm::normalized(const Tensor &x) const
+{
+    const Tensor &trained = saved ? saved : weight;
+    switch (kind) {
+    case LayerNormKind::Kernel: break;
+    case LayerNormKind::Plain: { // F.layer_norm(hidden_states.to(torch.float32), ...).to(orig_dtype)
+        const Tensor normed = layerNorm(to(x, DType::Float32), {}, {});
+        return halted(normed) ? Tensor() : to(normed, x.dtype());
+    }
+    case LayerNormKind::WrittenOut: return writtenOut(x, trained);
+    }
+    return layerNorm(x, trained, saved ? savedBias : bias);
+}
+
+/// CohereLayerNorm.forward
+Tensor LayerNorm::writtenOut(const Tensor &x, const Tensor &trained) const
+{
+    Tensor hidden = to(x, DType::Float32);
+    const Tensor mean = meanLast(hidden);
+    Tensor variance;
+    {
+        Tensor squared = square(sub(hidden, mean));
+        variance = meanLast(squared);
+    }
+    {
+        const Tensor centred = sub(hidden, mean);
+        Tensor shifted = addNumber(variance);
+        const Tensor scale = rsqrt(shifted);
+        shifted.reset();
+        hidden = mul(centred, scale);
+    }
+    if (halted(hidden))
+        return {};
+    hidden = mul(to(trained, DType::Float32), hidden);
+    return halted(hidden) ? Tensor() : to(hidden, x.dtype());
 }
 
 Tensor RmsNorm::forward(const Tensor &x) const
@@ -225,6 +262,8 @@ std::optional<Activation> activationOf(std::string_view name)
         return Activation::GeluFast;
     if (name == "relu")
         return Activation::Relu;
+    if (name == "relu2")
+        return Activation::ReluSquared;
     return std::nullopt;
 }
 
@@ -244,6 +283,14 @@ Tensor geluPython(const Tensor &x)
     inner = tanh(inner);
     inner = addNumber(inner);
     return mul(half, inner);
+}
+
+Tensor reluSquared(const Tensor &x)
+{
+    const Tensor applied = relu(x);
+    if (halted(applied))
+        return {};
+    return square(applied->tape->autocast() ? to(applied, DType::Float32) : applied); // pow is in fp32 under autocast
 }
 
 /// 0.5 * x * (1.0 + tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x)))
@@ -272,6 +319,7 @@ Tensor activate(Activation activation, const Tensor &x)
     case Activation::GeluPython: return geluPython(x);
     case Activation::GeluFast: return geluFast(x);
     case Activation::Relu: return relu(x);
+    case Activation::ReluSquared: return reluSquared(x);
     }
     return {};
 }

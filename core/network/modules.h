@@ -87,13 +87,25 @@ private:
     Tensor normalized(const Tensor &x) const;
 };
 
-/// nn.LayerNorm: one kernel.
+/// How a family computes its LayerNorm.
+enum class LayerNormKind : std::uint8_t {
+    Kernel,     ///< nn.LayerNorm: one kernel
+    Plain,      ///< the same without parameters, on an fp32 copy (OLMo)
+    WrittenOut, ///< in fp32, operator by operator, with a weight and no bias (Cohere)
+};
+
+/// nn.LayerNorm and its likes.
 struct LayerNorm {
     const char *name;
     Tensor weight, bias;     ///< [width]
     Tensor saved, savedBias; ///< PEFT's trainable copy
+    LayerNormKind kind = LayerNormKind::Kernel;
 
     Tensor forward(const Tensor &x) const;
+
+private:
+    Tensor normalized(const Tensor &x) const;
+    Tensor writtenOut(const Tensor &x, const Tensor &trained) const;
 };
 
 /// nn.Embedding.
@@ -122,6 +134,7 @@ enum class Activation : std::uint8_t {
     GeluPython, ///< NewGELUActivation, written out in operators ("gelu_new")
     GeluFast,   ///< FastGELUActivation, written out in operators ("gelu_fast")
     Relu,
+    ReluSquared, ///< ReLUSquaredActivation ("relu2")
 };
 /// The function of that name, or nothing where it is not executed.
 std::optional<Activation> activationOf(std::string_view name);

@@ -50,43 +50,10 @@ void Olmo2Attention::visit(ModuleVisitor &visitor)
 
 namespace {
 
-/// Olmo2DecoderLayer: norms after attention and after the MLP, none before.
-class Olmo2DecoderLayer : public Block
-{
-public:
-    Olmo2DecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : m_attention(builder, c, attention, RmsNormKind::Olmo, Rotation::HalvesInFp32)
-        , m_mlp(builder, c)
-        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize, RmsNormKind::Olmo))
-        , m_postFeedforwardNorm(builder.norm("post_feedforward_layernorm", c.hiddenSize, RmsNormKind::Olmo))
+struct OwnAttention : Olmo2Attention {
+    OwnAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
+        : Olmo2Attention(builder, c, attention, RmsNormKind::Olmo, Rotation::HalvesInFp32)
     {}
-
-    Tensor forward(const Tensor &input, const LayerContext &context) const override
-    {
-        Tensor residual = input;
-        Tensor weights;
-        Tensor hidden = m_attention.forward(input, context, weights);
-        hidden = m_postAttentionNorm.forward(hidden);
-        hidden = add(residual, hidden);
-
-        residual = hidden;
-        hidden = m_mlp.forward(hidden);
-        hidden = m_postFeedforwardNorm.forward(hidden);
-        return add(residual, hidden);
-    }
-
-    void visit(ModuleVisitor &visitor) override
-    {
-        m_attention.visit(visitor);
-        m_mlp.visit(visitor);
-        visitor.norm(m_postAttentionNorm);
-        visitor.norm(m_postFeedforwardNorm);
-    }
-
-private:
-    Olmo2Attention m_attention;
-    LlamaMlp m_mlp;
-    RmsNorm m_postAttentionNorm, m_postFeedforwardNorm;
 };
 
 class Olmo2Model : public DecoderModel
@@ -101,7 +68,7 @@ public:
 protected:
     std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
     {
-        return std::make_unique<Olmo2DecoderLayer>(builder, m_config, m_attention);
+        return std::make_unique<PostNormLayer<OwnAttention>>(builder, m_config, m_attention, RmsNormKind::Olmo);
     }
     DType rotaryDtype(DType) const override { return DType::Float32; }
 };

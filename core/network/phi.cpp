@@ -2,59 +2,55 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // Phi-1 and Phi-2 (transformers 5.24, models/phi/modeling_phi.py): one LayerNorm for attention and MLP side by side.
+#include "core/network/phi.h"
+
 #include "core/network/families.h"
-#include "core/network/llama.h"
 #include "core/network/two_linear_mlp.h"
 
 namespace headroom::network {
 
 using namespace autograd;
 
+PhiAttention::PhiAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention, const LinearNames &outputNames,
+                           bool outputBias)
+    : AttentionSettings(c, attention)
+    , q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
+    , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
+    , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
+    , output(builder.linear(outputNames, checkedMultiply(c.heads, c.headDim), c.hiddenSize, outputBias))
+    , rotaryDim(c.rotaryDim)
+{}
+
+Tensor PhiAttention::forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const
+{
+    if (halted(hidden))
+        return {};
+    Tape::Scope scope(*hidden->tape, "self_attn");
+    Tensor query = projectHeads(q, hidden, heads, headDim);
+    Tensor key = projectHeads(k, hidden, keyValueHeads, headDim);
+    const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
+    const std::int64_t kept = headDim - rotaryDim;
+    Tensor queryTurned = sliceLast(query, 0, rotaryDim);
+    const Tensor queryKept = sliceLast(query, rotaryDim, kept);
+    Tensor keyTurned = sliceLast(key, 0, rotaryDim);
+    const Tensor keyKept = sliceLast(key, rotaryDim, kept);
+    applyRotary(Rotation::Halves, queryTurned, keyTurned, context.cos, context.sin);
+    query = catLast(queryTurned, queryKept);
+    key = catLast(keyTurned, keyKept);
+    return joinHeads(output, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
+}
+
+void PhiAttention::visit(ModuleVisitor &visitor)
+{
+    for (Linear *linear : {&q, &k, &v, &output})
+        visitor.linear(*linear);
+}
+
 namespace {
 
 constexpr LinearNames denseNames = HEADROOM_LINEAR_NAMES("self_attn.dense");
 constexpr LinearNames mlpIn = HEADROOM_LINEAR_NAMES("mlp.fc1");
 constexpr LinearNames mlpOut = HEADROOM_LINEAR_NAMES("mlp.fc2");
-
-struct PhiAttention : AttentionSettings {
-    Linear q, k, v, dense;
-    std::int64_t rotaryDim;
-
-    PhiAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : AttentionSettings(c, attention)
-        , q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), true))
-        , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), true))
-        , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), true))
-        , dense(builder.linear(denseNames, checkedMultiply(c.heads, c.headDim), c.hiddenSize, true))
-        , rotaryDim(c.rotaryDim)
-    {}
-
-    Tensor forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const
-    {
-        if (halted(hidden))
-            return {};
-        Tape::Scope scope(*hidden->tape, "self_attn");
-        Tensor query = projectHeads(q, hidden, heads, headDim);
-        Tensor key = projectHeads(k, hidden, keyValueHeads, headDim);
-        const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
-        // The rotated parts and those passed by keep their names to the end of forward.
-        const std::int64_t kept = headDim - rotaryDim;
-        Tensor queryTurned = sliceLast(query, 0, rotaryDim);
-        const Tensor queryKept = sliceLast(query, rotaryDim, kept);
-        Tensor keyTurned = sliceLast(key, 0, rotaryDim);
-        const Tensor keyKept = sliceLast(key, rotaryDim, kept);
-        applyRotary(Rotation::Halves, queryTurned, keyTurned, context.cos, context.sin);
-        query = catLast(queryTurned, queryKept);
-        key = catLast(keyTurned, keyKept);
-        return joinHeads(dense, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
-    }
-
-    void visit(ModuleVisitor &visitor)
-    {
-        for (Linear *linear : {&q, &k, &v, &dense})
-            visitor.linear(*linear);
-    }
-};
 
 struct PhiMlp : TwoLinearMlp {
     PhiMlp(const Builder &builder, const ModelConfig &c)
@@ -68,7 +64,7 @@ class PhiDecoderLayer : public Block
 {
 public:
     PhiDecoderLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : m_attention(builder, c, attention)
+        : m_attention(builder, c, attention, denseNames, true)
         , m_mlp(builder, c)
         , m_inputNorm(builder.layerNorm("input_layernorm", c.hiddenSize))
         , m_dropout(c.residualDropout)

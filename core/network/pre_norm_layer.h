@@ -4,15 +4,17 @@
 
 #include "core/network/decoder_model.h"
 
+#include <type_traits>
+
 namespace headroom::network {
 
 /// LlamaDecoderLayer (transformers 5.24, models/llama/modeling_llama.py), and the layers written like it with another
 /// attention or MLP: a norm before each, and its output added to what went in.
-template<typename Attention, typename Mlp>
+template<typename Attention, typename Mlp, typename Norm = RmsNorm>
 class PreNormLayer : public Block
 {
 public:
-    PreNormLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, RmsNormKind norms = RmsNormKind::Llama)
+    PreNormLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, decltype(Norm::kind) norms = {})
         : m_attention(builder, c, attention)
         , m_mlp(builder, c)
         , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize, norms))
@@ -38,8 +40,13 @@ public:
     {
         m_attention.visit(visitor);
         m_mlp.visit(visitor);
-        visitor.norm(m_inputNorm);
-        visitor.norm(m_postAttentionNorm);
+        if constexpr (std::is_same_v<Norm, RmsNorm>) {
+            visitor.norm(m_inputNorm);
+            visitor.norm(m_postAttentionNorm);
+        } else {
+            visitor.layerNorm(m_inputNorm);
+            visitor.layerNorm(m_postAttentionNorm);
+        }
     }
 
     Attention &attention() { return m_attention; }
@@ -58,7 +65,7 @@ protected:
 
     Attention m_attention;
     Mlp m_mlp;
-    RmsNorm m_inputNorm, m_postAttentionNorm;
+    Norm m_inputNorm, m_postAttentionNorm;
 };
 
 } // namespace headroom::network

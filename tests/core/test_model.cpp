@@ -74,6 +74,33 @@ private slots:
         }
     }
 
+    /// Families that the catalogue holds no model of, as transformers builds them.
+    void otherFamiliesHaveTheirParameters_data()
+    {
+        QTest::addColumn<QString>("keys");
+        QTest::addColumn<qint64>("parameters");
+        const std::pair<const char *, qint64> families[] = {
+            {"starcoder2", 1047808}, {"olmo", 1495040},     {"cohere", 1239808},   {"cohere2", 1239808},          {"stablelm", 1497600},
+            {"arcee", 1299712},      {"ernie4_5", 1240320}, {"seed_oss", 1497344}, {"hunyuan_v1_dense", 1496576}, {"exaone4", 1496576},
+        };
+        for (const auto &[type, parameters] : families)
+            QTest::newRow(type) << QString(R"("model_type": "%1")").arg(type) << parameters;
+        QTest::newRow("stablelm, side by side") << R"("model_type": "stablelm", "use_parallel_residual": true)" << qint64{1497600 - 1024};
+        QTest::newRow("starcoder2 without biases") << R"("model_type": "starcoder2", "use_bias": false)" << qint64{1047808 - 2 * 1408};
+    }
+    void otherFamiliesHaveTheirParameters()
+    {
+        QFETCH(const QString, keys);
+        QFETCH(const qint64, parameters);
+        const std::string json = "{" + keys.toStdString() +
+                                 R"(, "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+                                    "head_dim": 64, "vocab_size": 1000, "intermediate_size": 384})";
+        const Result<ModelConfig> config = readModelConfig(json);
+        QVERIFY2(config, config ? "" : toString(config.issue()).c_str());
+        QCOMPARE(parameterCount(*config), std::int64_t{parameters});
+        QCOMPARE(summed(*config), std::int64_t{parameters});
+    }
+
     /// People look for models by family: one block each, small to large.
     void presetsAreInOrder()
     {
