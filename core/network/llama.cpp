@@ -66,8 +66,7 @@ Tensor LlamaAttention::forward(Tensor hidden, const LayerContext &context, Tenso
 Tensor LlamaAttention::attention(Tensor hidden, const LayerContext &context, Tensor &weights) const
 {
     const std::int64_t b = hidden.size(0), s = hidden.size(1);
-    const auto project = [&](const Linear &projection, const std::optional<RmsNorm> &norm, std::int64_t count) -> Tensor {
-        Tensor states = projection.forward(hidden);
+    const auto toHeads = [&](Tensor states, const std::optional<RmsNorm> &norm, std::int64_t count) -> Tensor {
         if (halted(states))
             return {};
         states = view(states, {b, s, count, headDim});
@@ -75,15 +74,25 @@ Tensor LlamaAttention::attention(Tensor hidden, const LayerContext &context, Ten
             states = norm->forward(states);
         return halted(states) ? Tensor() : transpose(states, 1, 2);
     };
-    Tensor query = project(q, qNorm, heads);
-    Tensor key = project(k, kNorm, keyValueHeads);
-    const Tensor value = project(v, std::nullopt, keyValueHeads);
+    Tensor query = q.forward(hidden), key, value;
+    if (!projectsFirst)
+        query = toHeads(std::move(query), qNorm, heads);
+    key = k.forward(hidden);
+    if (!projectsFirst)
+        key = toHeads(std::move(key), kNorm, keyValueHeads);
+    value = v.forward(hidden);
+    if (projectsFirst) {
+        query = toHeads(std::move(query), qNorm, heads);
+        key = toHeads(std::move(key), kNorm, keyValueHeads);
+    }
+    value = toHeads(std::move(value), std::nullopt, keyValueHeads);
     applyRotary(rotation, query, key, context.cos, context.sin);
     if (qNormLate) {
         query = qNormLate->forward(query);
         key = kNormLate->forward(key);
     }
-    return joinHeads(o, attend(kind, query, key, value, context, dropout, weights, softcapped), heads * headDim);
+    const Tensor output = joinHeads(o, attend(kind, query, key, value, context, dropout, weights, softcapped), heads * headDim);
+    return autograd::dropout(output, outputDropout);
 }
 
 void LlamaAttention::visit(ModuleVisitor &visitor)

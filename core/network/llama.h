@@ -29,6 +29,8 @@ struct LlamaAttention : AttentionSettings {
     std::optional<RmsNorm> qNormLate, kNormLate; ///< after the rotation (HunYuan)
     Rotation rotation = Rotation::Halves;
     bool softcapped = false;
+    bool projectsFirst = false; ///< all three projections before the first is seen as heads (OLMo): backward goes the other way
+    double outputDropout = 0.0; ///< of the output, while query, key and value are still alive (StarCoder2, Seed-OSS)
 
     LlamaAttention(const Builder &builder, const ModelConfig &config, AttentionKind attention);
     Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const;

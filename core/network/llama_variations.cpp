@@ -48,16 +48,10 @@ protected:
 
 /// SeedOssAttention, SeedOssMLP: dropout on what they return.
 struct SeedOssAttention : LlamaAttention {
-    double residualDropout;
-
     SeedOssAttention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
         : LlamaAttention(builder, c, attention)
-        , residualDropout(c.residualDropout)
-    {}
-
-    Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const
     {
-        return autograd::dropout(LlamaAttention::forward(std::move(hidden), context, weights), residualDropout);
+        outputDropout = c.residualDropout;
     }
 };
 

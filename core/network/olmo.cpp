@@ -16,6 +16,7 @@ struct OlmoAttention : LlamaAttention {
         : LlamaAttention(builder, c, attention)
     {
         rotation = Rotation::HalvesInFp32;
+        projectsFirst = true;
     }
 };
 

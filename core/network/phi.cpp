@@ -26,9 +26,21 @@ Tensor PhiAttention::forward(const Tensor &hidden, const LayerContext &context, 
     if (halted(hidden))
         return {};
     Tape::Scope scope(*hidden->tape, "self_attn");
-    Tensor query = projectHeads(q, hidden, heads, headDim);
-    Tensor key = projectHeads(k, hidden, keyValueHeads, headDim);
-    const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
+    const auto toHeads = [&](const Tensor &states, std::int64_t count) {
+        return halted(states) ? Tensor() : transpose(view(states, {states.size(0), states.size(1), count, headDim}), 1, 2);
+    };
+    Tensor query = q.forward(hidden), key, value;
+    if (!projectsFirst)
+        query = toHeads(query, heads);
+    key = k.forward(hidden);
+    if (!projectsFirst)
+        key = toHeads(key, keyValueHeads);
+    value = v.forward(hidden);
+    if (projectsFirst) {
+        query = toHeads(query, heads);
+        key = toHeads(key, keyValueHeads);
+    }
+    value = toHeads(value, keyValueHeads);
     const std::int64_t kept = headDim - rotaryDim;
     Tensor queryTurned = sliceLast(query, 0, rotaryDim);
     const Tensor queryKept = sliceLast(query, rotaryDim, kept);

@@ -12,6 +12,7 @@ namespace headroom::network {
 struct PhiAttention : AttentionSettings {
     Linear q, k, v, output;
     std::int64_t rotaryDim;
+    bool projectsFirst = false; ///< all three projections before the first is seen as heads (StableLM)
 
     PhiAttention(const Builder &builder, const ModelConfig &config, AttentionKind attention, const LinearNames &outputNames,
                  bool outputBias);

@@ -21,6 +21,7 @@ public:
         , m_inputNorm(builder.layerNorm("input_layernorm", c.hiddenSize))
         , m_dropout(c.residualDropout)
     {
+        m_attention.projectsFirst = true;
         if (!c.parallelResidual)
             m_postAttentionNorm = builder.layerNorm("post_attention_layernorm", c.hiddenSize);
     }

@@ -18,16 +18,10 @@ constexpr LinearNames mlpIn = HEADROOM_LINEAR_NAMES("mlp.c_fc");
 constexpr LinearNames mlpOut = HEADROOM_LINEAR_NAMES("mlp.c_proj");
 
 struct Starcoder2Attention : LlamaAttention {
-    double residualDropout;
-
     Starcoder2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
         : LlamaAttention(builder, c, attention)
-        , residualDropout(c.residualDropout)
-    {}
-
-    Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const
     {
-        return autograd::dropout(LlamaAttention::forward(std::move(hidden), context, weights), residualDropout);
+        outputDropout = c.residualDropout;
     }
 };
 
