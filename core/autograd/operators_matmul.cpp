@@ -82,9 +82,9 @@ void baddbmmBackward(BackwardCall &call)
     const auto scaled = [&](const Tensor &raw) { return unary(raw, "aten.mul.Scalar"); }; // maybe_multiply(..., alpha)
     const Dims &grad = call.grad.sizes();
     if (call.needs(1))
-        call.give(1, scaled(product(call.tape, {grad[0], grad[1], b.size(1)}, call.grad.dtype(), "aten.bmm.default")));
+        call.give(1, scaled(product(call.tape, {grad[0], grad[1], b.size(1)}, grad[2], call.grad.dtype(), "aten.bmm.default")));
     if (call.needs(2))
-        call.give(2, scaled(product(call.tape, {grad[0], a.size(2), grad[2]}, call.grad.dtype(), "aten.bmm.default")));
+        call.give(2, scaled(product(call.tape, {grad[0], a.size(2), grad[2]}, grad[1], call.grad.dtype(), "aten.bmm.default")));
     if (call.needs(0))
         call.give(0, call.grad);
 }
@@ -181,7 +181,7 @@ Tensor baddbmm(const Tensor &sum, const Tensor &a, const Tensor &b)
     }
     if (tape.stopped())
         return {};
-    Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, sum.dtype(), "aten.baddbmm.default");
+    Tensor out = product(tape, {a.size(0), a.size(1), b.size(2)}, a.size(2), sum.dtype(), "aten.baddbmm.default");
     tape.attach(node, out);
     return out;
 }
