@@ -282,6 +282,7 @@ private slots:
                          {"peak", object},
                          {"first_step", object},
                          {"saved_activations", number},
+                         {"checkpointing", Json::value_t::null},
                          {"phases", list},
                          {"host", object},
                          {"band", object},
@@ -319,6 +320,15 @@ private slots:
         QCOMPARE(json["peak"]["allocated"].get<std::int64_t>(), e->peak.allocated.value);
         QCOMPARE(json["parameters"]["total"].get<std::int64_t>(), e->parametersTotal);
         QVERIFY(Json::parse(writeEstimate(*e, true)) == json);
+
+        set(plan, "checkpointing", "full");
+        const auto checkpointed = estimated(plan);
+        const Json saved = Json::parse(writeEstimate(*checkpointed, false, Bytes{12345}))["checkpointing"];
+        checkKeys(saved, {{"bytes_saved", number}, {"flops_recomputed", number}, {"flops_forward", number}});
+        QCOMPARE(saved["bytes_saved"].get<std::int64_t>(), std::int64_t{12345});
+        QCOMPARE(saved["flops_recomputed"].get<double>(), checkpointed->flopsRecomputed);
+        QVERIFY(saved["flops_recomputed"] < saved["flops_forward"]);
+        QVERIFY(Json::parse(writeEstimate(*checkpointed))["checkpointing"]["bytes_saved"].is_null()); // not asked for
         QVERIFY(writeEstimate(*e).find('\n') == std::string::npos);
     }
 
