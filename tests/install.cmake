@@ -9,7 +9,7 @@ set(stage ${BUILD_DIR}/tests/installed)
 file(REMOVE_RECURSE ${stage})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${stage} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 
-set(programs headroom-cli)
+set(programs headroom-cli headroom-probe)
 set(wanted share/headroom/examples/qwen3-8b-lora-24gb.headroom.json share/headroom/headroom_probe.pyz)
 if(GUI)
   list(APPEND programs headroom)

@@ -4,7 +4,9 @@
 
 #include "app/headroom-cli/plan_arguments.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace headroom::cli {
 
@@ -23,6 +25,14 @@ struct ReportArguments {
     std::string format = "markdown"; ///< markdown | csv | json
 };
 int runReport(const ReportArguments &arguments);
+
+struct CompareArguments {
+    PlanArguments plan;               ///< exactly one file
+    std::vector<std::string> results; ///< RESULT...
+    std::string format = "text";      ///< text | markdown | csv | json
+    std::optional<double> check;      ///< --check: 0.05 for 5%
+};
+int runCompare(const CompareArguments &arguments);
 
 /// Answers allocation sequences, a line each.
 int runReplayAllocator(const std::string &linesFile);

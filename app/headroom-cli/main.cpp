@@ -9,6 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -19,7 +22,7 @@ namespace {
 
 constexpr const char *exitStatuses = R"(Exit status:
   0  done
-  1  --check was given and a plan does not fit some GPU that it names
+  1  --check was given, and a plan does not fit some GPU that it names (estimate) or a prediction is further off (compare)
   2  bad input; standard error says in which file, where, what is wrong and how to mend it
   3  standard output could not be written)";
 
@@ -28,8 +31,18 @@ constexpr const char *examples = R"(Examples:
   headroom-cli estimate plan.headroom.json --set batch.micro_batch=4 --gpu nvidia-h100-sxm5-80gb --check
   headroom-cli estimate --jsonl plans.jsonl > estimates.jsonl
   headroom-cli report plan.headroom.json --as markdown > report.md
+  headroom-cli compare plan.headroom.json run.headroom-probe.json --check 5%
   headroom-cli gpus --json
 )";
+
+constexpr const char *compareExamples = R"(Examples:
+  headroom-cli compare plan.headroom.json run.headroom-probe.json             a table for people
+  headroom-cli compare plan.headroom.json a.headroom-probe.json b.headroom-probe.json --as csv > errors.csv
+  headroom-cli compare plan.headroom.json run.headroom-probe.json --json      one JSON document
+  headroom-cli compare plan.headroom.json run.headroom-probe.json --check 5%  exit status 1 if a total is further off
+
+A result is what headroom-probe wrote when it ran the plan. Totals are the allocated, reserved and device memory of the first
+and of later steps; a dry run has allocated alone. The error is (predicted - measured) / measured.)";
 
 constexpr const char *estimateExamples = R"(Examples:
   headroom-cli estimate plan.headroom.json                       a table for people
@@ -85,8 +98,32 @@ std::string commandLineError(const CLI::ParseError &error, const CLI::App &app)
     return "command line: " + what;
 }
 
-/// Returns the option for the files, for commands that cannot do without.
-CLI::Option *addPlanOptions(CLI::App &command, PlanArguments &plans)
+/// For options that name one of some formats.
+CLI::Validator isFormat(const std::vector<std::string> &known)
+{
+    const auto check = [known](const std::string &text) {
+        const std::vector<std::string_view> names(known.begin(), known.end());
+        return std::find(known.begin(), known.end(), text) != known.end()
+                   ? std::string()
+                   : fmt::format("there is no format \"{}\" (write {})", excerpt(text), orList(names));
+    };
+    return CLI::Validator(check, "");
+}
+
+/// "5%" or "0.05" as a fraction.
+double shareOf(const std::string &text)
+{
+    const bool percent = text.ends_with('%');
+    const std::string number = percent ? text.substr(0, text.size() - 1) : text;
+    char *end = nullptr;
+    const double value = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || std::isspace(static_cast<unsigned char>(number.front())) != 0 || !(value >= 0) || value > 1000 ||
+        number.find_first_of("xXnN") != std::string::npos)
+        throw CLI::ValidationError("--check", fmt::format("\"{}\" is no share (write for example 5%)", excerpt(text)));
+    return percent ? value / 100 : value;
+}
+
+void addSettings(CLI::App &command, PlanArguments &plans)
 {
     command.add_option("--set", plans.settings, "Set a field by its path, before anything is worked out; may be repeated")
         ->type_name("PATH=VALUE")
@@ -95,6 +132,12 @@ CLI::Option *addPlanOptions(CLI::App &command, PlanArguments &plans)
         ->type_name("ID")
         ->allow_extra_args(false);
     addUnitOption(command, plans.unit);
+}
+
+/// Returns the option for the files, for commands that cannot do without.
+CLI::Option *addPlanOptions(CLI::App &command, PlanArguments &plans)
+{
+    addSettings(command, plans);
     return command.add_option("PLAN", plans.files, "Plan files (*.headroom.json); - reads one from standard input")
         ->type_name("")
         ->check(isNamed());
@@ -133,12 +176,7 @@ int runCommandLine(int argc, char **argv)
     CLI::App *reportCommand = app.add_subcommand("report", "Write a report on plans for people who do not have Headroom");
     addPlanOptions(*reportCommand, reportArguments.plans)->required();
     reportCommand->add_option("--as", reportArguments.format, "The report's format (markdown is the default)")
-        ->check(CLI::Validator(
-            [](const std::string &text) {
-                const bool known = text == "markdown" || text == "csv" || text == "json";
-                return known ? std::string() : fmt::format("there is no format \"{}\" (write markdown, csv or json)", excerpt(text));
-            },
-            ""))
+        ->check(isFormat({"markdown", "csv", "json"}))
         ->type_name("markdown|csv|json")
         ->default_str("");
     reportCommand->footer(fmt::format("Examples:\n"
@@ -147,6 +185,39 @@ int runCommandLine(int argc, char **argv)
                                       "PDF and pictures: headroom --export report.pdf plan.headroom.json (needs no display).\n\n{}",
                                       exitStatuses));
     reportCommand->callback([&] { status = runReport(reportArguments); });
+
+    CompareArguments compareArguments;
+    bool compareAsJson = false;
+    CLI::App *compareCommand = app.add_subcommand("compare", "Lay what the probe measured beside what is predicted");
+    std::string comparePlan; // CLI11 shares files out among two lists as it likes
+    addSettings(*compareCommand, compareArguments.plan);
+    compareCommand->add_option("PLAN", comparePlan, "The plan file (*.headroom.json); - reads it from standard input")
+        ->type_name("")
+        ->check(isNamed())
+        ->required();
+    compareCommand->add_option("RESULT", compareArguments.results, "Results of the probe (*.headroom-probe.json)")
+        ->type_name("")
+        ->check(isNamed())
+        ->required();
+    compareCommand->add_option("--as", compareArguments.format, "Write the rows in another format than a table")
+        ->check(isFormat({"text", "markdown", "csv", "json"}))
+        ->type_name("markdown|csv|json")
+        ->default_str("");
+    CLI::Option *compareJson = compareCommand->add_flag("--json", compareAsJson, "Print one JSON document");
+    compareJson->excludes("--as");
+    compareCommand
+        ->add_option_function<std::string>(
+            "--check", [&](const std::string &text) { compareArguments.check = shareOf(text); },
+            "Exit with status 1 if a total is further off than this share of what was measured")
+        ->type_name("SHARE")
+        ->allow_extra_args(false);
+    compareCommand->footer(fmt::format("{}\n\n{}", compareExamples, exitStatuses));
+    compareCommand->callback([&] {
+        if (compareAsJson)
+            compareArguments.format = "json";
+        compareArguments.plan.files = {comparePlan};
+        status = runCompare(compareArguments);
+    });
 
     bool presetsAsJson = false;
     CLI::App *presetsCommand = app.add_subcommand("presets", "List the models that Headroom knows");

@@ -72,32 +72,47 @@ bool isSet(std::string_view path, const PlanArguments &arguments)
     });
 }
 
-/// The estimate of one PLAN. What is wrong with it is placed in its file or on the command line, wherever it was given.
-Result<EstimatePointer> estimateArgument(const std::string &file, const PlanArguments &arguments)
+/// What one PLAN says, and where it says it.
+struct ReadPlan {
+    TrainingPlan plan;
+    std::string text;
+};
+
+/// An issue of a plan that was given as `file`, placed in that file or on the command line, wherever it was given.
+Issue placed(Issue issue, const std::string &file, const std::string *text, const PlanArguments &arguments)
 {
-    const bool fromInput = file == "-";
-    const Result<std::string> text = fromInput ? readStandardInput() : readTextFile(file, longestPlan);
-    const auto placed = [&](Issue issue) {
-        if (!issue.file.empty())
-            return issue;
-        if (text && issue.line == 0 && isSet(issue.where, arguments))
-            return onCommandLine(std::move(issue));
-        issue.file = fromInput ? "standard input" : file;
-        if (text && issue.line == 0)
-            issue.line = lineOf(*text, issue.where);
+    if (!issue.file.empty())
         return issue;
-    };
+    if (text != nullptr && issue.line == 0 && isSet(issue.where, arguments))
+        return onCommandLine(std::move(issue));
+    issue.file = file == "-" ? "standard input" : file;
+    if (text != nullptr && issue.line == 0)
+        issue.line = lineOf(*text, issue.where);
+    return issue;
+}
+
+Result<ReadPlan> readArgument(const std::string &file, const PlanArguments &arguments)
+{
+    const Result<std::string> text = file == "-" ? readStandardInput() : readTextFile(file, longestPlan);
     if (!text)
-        return placed(text.issue());
+        return placed(text.issue(), file, nullptr, arguments);
     Result<TrainingPlan> plan = readPlan(*text);
     if (!plan)
-        return placed(plan.issue());
-    if (!fromInput)
+        return placed(plan.issue(), file, &*text, arguments);
+    if (file != "-")
         plan->folder = std::filesystem::path(file).parent_path();
     if (std::optional<Issue> issue = applyArguments(*plan, arguments))
-        return placed(std::move(*issue));
-    Result<EstimatePointer> result = estimateChecked(*plan);
-    return result ? result : placed(result.issue());
+        return placed(std::move(*issue), file, &*text, arguments);
+    return ReadPlan{std::move(*plan), *text};
+}
+
+Result<EstimatePointer> estimateArgument(const std::string &file, const PlanArguments &arguments)
+{
+    const Result<ReadPlan> read = readArgument(file, arguments);
+    if (!read)
+        return read.issue();
+    Result<EstimatePointer> result = estimateChecked(read->plan);
+    return result ? result : placed(result.issue(), file, &read->text, arguments);
 }
 
 } // namespace
@@ -119,6 +134,14 @@ std::optional<Issue> checkArguments(const PlanArguments &arguments)
         if (!findGpu(id))
             return Issue{"command line", 0, "--gpu " + id, "no GPU of the catalogue has this id", "`headroom-cli gpus` lists them"};
     return std::nullopt;
+}
+
+Result<TrainingPlan> planArgument(const std::string &file, const PlanArguments &arguments)
+{
+    Result<ReadPlan> read = readArgument(file, arguments);
+    if (!read)
+        return read.issue();
+    return std::move(read->plan);
 }
 
 std::optional<Issue> applyArguments(TrainingPlan &plan, const PlanArguments &arguments)

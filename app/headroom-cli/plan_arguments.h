@@ -25,6 +25,9 @@ std::optional<Issue> applyArguments(TrainingPlan &plan, const PlanArguments &arg
 /// Checks PLAN..., --set and --gpu by themselves, so that a slip in them is said once and not for every plan.
 std::optional<Issue> checkArguments(const PlanArguments &arguments);
 
+/// The plan of one PLAN with --set and --gpu carried out. What is wrong with it is placed in its file or on the command line.
+Result<TrainingPlan> planArgument(const std::string &file, const PlanArguments &arguments);
+
 using EstimatePointer = std::shared_ptr<const Estimate>;
 
 /// The estimates of all plans. Where some are wrong all of those are complained of on standard error, and nullopt comes back.

@@ -95,6 +95,7 @@ BlockIndex Implementation::takeNewSegment(std::uint32_t pool, std::uint64_t size
     if (segment > m_capacity - m_reserved)
         return noBlockIndex;
     const BlockIndex block = m_blocks.make(m_nextAddress, segment, pool, Block::State::Free);
+    logSegment(m_nextAddress, segment, true);
     m_nextAddress += segment;
     m_reserved += segment;
     ++m_deviceCalls;
@@ -216,6 +217,8 @@ void CachingAllocator::release(Block block)
         d->addFree(block);
     }
 }
+
+void CachingAllocator::logSegments(std::vector<SegmentChange> *log) { d->m_segmentLog = log; }
 
 std::int64_t CachingAllocator::allocated() const { return static_cast<std::int64_t>(d->m_allocated); }
 

@@ -8,12 +8,21 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace headroom {
 
 namespace allocator {
 struct Implementation;
 }
+
+/// Memory that the allocator took from the device (cudaMalloc, or a page mapped into an expandable segment) or gave back.
+struct SegmentChange {
+    std::uint64_t address = 0; ///< tells segments apart; a number, no pointer
+    std::uint64_t bytes = 0;
+    bool taken = true;
+    bool operator==(const SegmentChange &) const = default;
+};
 
 /// c10's CUDACachingAllocator without a GPU: the same rounding, pools, search, splitting, merging, retries
 /// (c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.4; checked against PyTorch's own code). Addresses are numbers, memory a counter.
@@ -51,6 +60,9 @@ public:
     void release(Block block);
     /// torch.cuda.empty_cache(): gives back all that is cached and not in use.
     void emptyCache();
+
+    /// From now on appends what is taken from the device and given back, in order; null: no more.
+    void logSegments(std::vector<SegmentChange> *log);
 
     std::int64_t allocated() const;                        ///< bytes of blocks in use, what they keep unsplit included
     std::int64_t reserved() const;                         ///< bytes of segments

@@ -102,6 +102,7 @@ bool Implementation::map(BlockIndex i, std::uint64_t size)
     if (bytes == 0 || bytes > m_capacity - m_reserved)
         return false;
     removeUnmapped(i);
+    logPages(m_blocks[i].address, bytes, pageSize(m_blocks[i].pool), true);
     if (bytes < m_blocks[i].size)
         addUnmapped(m_blocks.splitAt(i, bytes));
     const BlockIndex next = m_blocks[i].next;
@@ -154,6 +155,7 @@ void Implementation::unmapWholePages(BlockIndex i)
         addFree(i);
         i = pages;
     }
+    logPages(begin, end - begin, page, false);
     m_reserved -= end - begin;
     ++m_deviceCalls;
     const BlockIndex next = m_blocks[i].next;

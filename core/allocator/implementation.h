@@ -83,6 +83,18 @@ struct Implementation {
     std::int64_t m_retries = 0, m_deviceCalls = 0;
     std::optional<CachingAllocator::OutOfMemory> m_outOfMemory;
     std::vector<BlockIndex> m_scratch;
+
+    void logSegment(std::uint64_t address, std::uint64_t bytes, bool taken)
+    {
+        if (m_segmentLog != nullptr)
+            m_segmentLog->push_back({address, bytes, taken});
+    }
+    void logPages(std::uint64_t address, std::uint64_t bytes, std::uint64_t page, bool taken)
+    {
+        for (std::uint64_t at = 0; m_segmentLog != nullptr && at < bytes; at += page)
+            logSegment(address + at, page, taken);
+    }
+    std::vector<SegmentChange> *m_segmentLog = nullptr;
 };
 
 } // namespace headroom::allocator

@@ -14,6 +14,7 @@ void Implementation::releaseSegment(BlockIndex i)
 {
     assert(m_blocks[i].isWholeSegment() && m_blocks[i].state == Block::State::Free);
     removeFree(i);
+    logSegment(m_blocks[i].address, m_blocks[i].size, false);
     m_reserved -= m_blocks[i].size;
     ++m_deviceCalls;
     m_blocks.recycle(i);

@@ -49,13 +49,14 @@ namespace {
 /// Drives an allocator with the storages of a trace that `takes` chooses.
 template<typename Takes>
 Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
-            const std::vector<training::Replacement> *again, std::vector<std::int64_t> &blockBytes, Takes takes)
+            const std::vector<training::Replacement> *again, std::vector<std::int64_t> &blockBytes, Takes takes, SegmentLog *segments)
 {
     const auto size = static_cast<std::uint32_t>(trace.events.size());
     Replay out;
     out.reserved.resize(size);
     std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
     CachingAllocator allocator(options);
+    allocator.logSegments(segments != nullptr ? &segments->changes : nullptr);
     auto cacheRelease = trace.cacheReleases.begin();
     StandStill lastStep(allocator, training::lastStep(trace));
     for (std::uint32_t i = 0; i < size; ++i) {
@@ -75,6 +76,7 @@ Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t wo
                 const CachingAllocator::Block block = allocator.allocate(bytes, storage.stream);
                 if (block == CachingAllocator::noBlock && allocator.outOfMemory()) {
                     out.outOfMemory = i;
+                    out.shortage = allocator.outOfMemory();
                     return out;
                 }
                 blocks[event.storage] = block;
@@ -82,6 +84,8 @@ Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t wo
             }
         }
         out.reserved[i] = allocator.reserved();
+        if (segments != nullptr)
+            segments->events.resize(segments->changes.size(), i);
         if (i + 1 == size && again) {
             if (again->empty() && lastStep.holds())
                 return out; // done again, it would be the same
@@ -98,12 +102,13 @@ Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t wo
 } // namespace
 
 Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
-              const std::vector<training::Replacement> *again)
+              const std::vector<training::Replacement> *again, SegmentLog *segments)
 {
     std::vector<std::int64_t> blockBytes(trace.storages.size());
-    const auto drive = [&](auto takes) { return pass(trace, options, workspaceBytes, cancel, again, blockBytes, takes); };
+    const auto drive = [&](auto takes) { return pass(trace, options, workspaceBytes, cancel, again, blockBytes, takes, segments); };
     Replay out;
-    if (options.capacity < AllocatorOptions().capacity || trace.events.size() < eventsWorthAThread) {
+    // One after the other where the order of segments is asked for.
+    if (segments != nullptr || options.capacity < AllocatorOptions().capacity || trace.events.size() < eventsWorthAThread) {
         out = drive([](std::int64_t) { return true; });
     } else {
         // The pools of small and of large requests have segments of their own and meet only where memory comes to an end.

@@ -22,15 +22,23 @@ struct EventRange {
 
 /// What the allocator made of a trace.
 struct Replay {
-    std::vector<std::int64_t> reserved;       ///< after each event
-    std::vector<std::int64_t> blockBytes;     ///< of each storage, what the block keeps unsplit included
-    std::optional<std::uint32_t> outOfMemory; ///< the event that could not be served
+    std::vector<std::int64_t> reserved;                    ///< after each event
+    std::vector<std::int64_t> blockBytes;                  ///< of each storage, what the block keeps unsplit included
+    std::optional<std::uint32_t> outOfMemory;              ///< the event that could not be served
+    std::optional<CachingAllocator::OutOfMemory> shortage; ///< its figures
+};
+
+/// What the allocator took from the device and gave back while a trace was replayed, and at which events.
+struct SegmentLog {
+    std::vector<SegmentChange> changes;
+    std::vector<std::uint32_t> events; ///< of each change
 };
 
 /// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
 /// `again`: the last step is done twice, and its figures are those of the second time. Throws Cancelled on request.
 Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
-              const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr);
+              const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr,
+              SegmentLog *segments = nullptr);
 
 /// A run, and what the allocator made of it.
 struct ReplayedRun {

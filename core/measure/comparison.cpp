@@ -105,9 +105,10 @@ void addStep(Rows &rows, ComparisonGroup group, const Peak &peak, const std::arr
     rows.add(group, prefix + "allocated", "allocated", peak.allocated, measured.allocated, true);
     rows.add(group, prefix + "reserved", "reserved", peak.reserved, measured.reserved, true);
     rows.add(group, prefix + "device", "device", peak.device, measured.device, true);
-    const std::string phasePrefix = first ? "first_step.phases." : "phases.";
     for (std::size_t p = 0; p < phaseCount; ++p) {
         const std::string_view phase = name(static_cast<Phase>(p));
+        // Loading comes once, before the first step.
+        const std::string phasePrefix = first && static_cast<Phase>(p) != Phase::Load ? "first_step.phases." : "phases.";
         rows.add(group, fmt::format("{}{}.allocated", phasePrefix, phase), fmt::format("{}, allocated", phase), phases[p].allocated,
                  measured.phaseAllocated[p]);
         rows.add(group, fmt::format("{}{}.reserved", phasePrefix, phase), fmt::format("{}, reserved", phase), phases[p].reserved,
@@ -115,7 +116,7 @@ void addStep(Rows &rows, ComparisonGroup group, const Peak &peak, const std::arr
     }
 }
 
-std::string endingOf(const Estimate &estimate, const ProbeResult &result)
+std::string endingOf(const Estimate &estimate, const ProbeResult &result, bool samePlan)
 {
     const ProbeError &error = *result.error;
     std::string text =
@@ -145,7 +146,7 @@ std::string endingOf(const Estimate &estimate, const ProbeResult &result)
         text += left.value < 0 ? fmt::format(": {} more than the GPU has{}", formatBytes(-left), others)
                                : fmt::format(": by the estimate it would have fitted with {} to spare{}", formatBytes(left), others);
     }
-    return text + '.';
+    return text + (samePlan ? "." : ". But the estimate is of a plan that differs from the one that ran.");
 }
 
 std::vector<std::string> notesOn(const TrainingPlan &plan, const ProbeResult &result)
@@ -243,13 +244,24 @@ Comparison compare(const Estimate &estimate, const TrainingPlan &given, const Pr
     rows.add(ComparisonGroup::Activations, "saved_activations", "activations", estimate.savedActivations, result.savedActivations);
     // A dry run's zero is no figure: nothing reserves memory there.
     ProbeResult known = result;
-    if (result.how == ProbeKind::DryRun)
+    if (result.how == ProbeKind::DryRun) {
+        if (known.load)
+            known.load->reserved = std::nullopt;
         for (ProbeStep &step : known.steps) {
             step.reserved = step.device = std::nullopt;
             for (ProbePhase &phase : step.phases)
                 phase.reserved = std::nullopt;
         }
-    if (const std::optional<Measured> first = measuredOf(known, 0, 1))
+    }
+    std::optional<Measured> first = measuredOf(known, 0, 1);
+    const bool diedLoading = known.error && !known.error->step;
+    if (known.load && !diedLoading) {
+        if (!first)
+            first.emplace();
+        raise(first->phaseAllocated[static_cast<std::size_t>(Phase::Load)], known.load->allocated);
+        raise(first->phaseReserved[static_cast<std::size_t>(Phase::Load)], known.load->reserved);
+    }
+    if (first)
         addStep(rows, ComparisonGroup::FirstStep, estimate.firstStep, estimate.firstPhases, *first);
     // The estimate's later step is the third; where only two were run, the second stands in.
     const std::size_t laterFrom = known.steps.size() > 2 ? 2 : 1;
@@ -265,8 +277,10 @@ Comparison compare(const Estimate &estimate, const TrainingPlan &given, const Pr
     out.notes = planToCompare(given, result).notes;
     for (std::string &note : notesOn(given, result))
         out.notes.push_back(std::move(note));
+    for (const std::string &note : result.notes)
+        out.notes.push_back(fmt::format("The probe says: {}.", excerpt(note, 300)));
     if (result.error)
-        out.ending = endingOf(estimate, result);
+        out.ending = endingOf(estimate, result, out.differences.empty());
     return out;
 }
 

@@ -41,6 +41,12 @@ struct Comparison {
     std::optional<double> worstTotal() const;
 };
 
+/// A run beside the estimate, with the name that tells it apart from others.
+struct MeasuredRun {
+    std::string title;
+    Comparison comparison;
+};
+
 /// A plan to be estimated for a comparison, and in which way it was changed for it.
 struct PlanToCompare {
     TrainingPlan plan;

@@ -25,6 +25,7 @@ constexpr double mostSeconds = 1e9;        // 30 years
 constexpr double mostRate = 1e15;
 constexpr std::int64_t mostRanks = 1'000'000;
 constexpr std::size_t mostSteps = 10'000;
+constexpr std::size_t mostNotes = 1000;
 constexpr std::size_t longestText = 1000;
 constexpr std::size_t longestMessage = 100'000; // an out-of-memory message of PyTorch with a memory summary is a few KiB
 
@@ -162,6 +163,16 @@ Phase readPhaseName(const Group &group, std::string_view key)
     return *phase;
 }
 
+/// Of a phase or a step.
+template<typename Figures>
+void readFigures(Figures &to, const Group &group)
+{
+    to.allocated = group.bytes("allocated");
+    to.active = group.optionalBytes("active");
+    to.reserved = group.optionalBytes("reserved");
+    to.device = group.optionalBytes("device");
+}
+
 std::vector<ProbePhase> readPhases(const JsonValue &value, const std::string &where)
 {
     const auto *array = value.array();
@@ -169,15 +180,13 @@ std::vector<ProbePhase> readPhases(const JsonValue &value, const std::string &wh
         fail(value.line, where, fmt::format("must be a list, not {}", value.typeName()), std::string(mendByProbe));
     std::vector<ProbePhase> phases;
     for (std::size_t i = 0; i < array->size(); ++i) {
-        const Group group((*array)[i], fmt::format("{}[{}]", where, i), {"name", "allocated", "active", "reserved"});
+        const Group group((*array)[i], fmt::format("{}[{}]", where, i), {"name", "allocated", "active", "reserved", "device"});
         ProbePhase phase;
         phase.phase = readPhaseName(group, "name");
         if (std::any_of(phases.begin(), phases.end(), [&](const ProbePhase &other) { return other.phase == phase.phase; }))
             fail((*array)[i].line, group.path("name"), fmt::format("the phase {} is listed twice", name(phase.phase)),
                  "keep one of the two");
-        phase.allocated = group.bytes("allocated");
-        phase.active = group.optionalBytes("active");
-        phase.reserved = group.optionalBytes("reserved");
+        readFigures(phase, group);
         phases.push_back(phase);
     }
     return phases;
@@ -193,13 +202,11 @@ std::vector<ProbeStep> readSteps(const JsonValue &value)
     std::vector<ProbeStep> steps;
     for (std::size_t i = 0; i < array->size(); ++i) {
         const Group group((*array)[i], fmt::format("steps[{}]", i),
-                          {"seconds", "tokens_per_second", "allocated", "reserved", "device", "phases"});
+                          {"seconds", "tokens_per_second", "allocated", "active", "reserved", "device", "phases"});
         ProbeStep step;
         step.seconds = group.real("seconds", mostSeconds);
         step.tokensPerSecond = group.real("tokens_per_second", mostRate);
-        step.allocated = group.bytes("allocated");
-        step.reserved = group.optionalBytes("reserved");
-        step.device = group.optionalBytes("device");
+        readFigures(step, group);
         step.phases = readPhases(group.required("phases"), group.path("phases"));
         steps.push_back(std::move(step));
     }
@@ -208,10 +215,11 @@ std::vector<ProbeStep> readSteps(const JsonValue &value)
 
 ProbeError readError(const JsonValue &value)
 {
-    const Group group(value, "error", {"kind", "message", "step", "phase"});
+    const Group group(value, "error", {"kind", "message", "step", "phase", "place"});
     ProbeError error;
     error.kind = group.text("kind");
     error.message = group.text("message", longestMessage);
+    error.place = group.optionalText("place");
     if (const JsonValue *step = group.optional("step"))
         error.step = static_cast<int>(group.whole(*step, "step", 0, static_cast<double>(mostSteps)));
     if (group.optional("phase") != nullptr)
@@ -246,6 +254,53 @@ TrainingPlan readPlanThatRan(const JsonValue &value)
     return plan;
 }
 
+ProbePhase readLoad(const JsonValue &value)
+{
+    const Group group(value, "load", {"seconds", "allocated", "active", "reserved", "device"});
+    ProbePhase load;
+    load.phase = Phase::Load;
+    group.real("seconds", mostSeconds);
+    readFigures(load, group);
+    return load;
+}
+
+std::vector<std::string> readNotes(const JsonValue &value)
+{
+    const std::optional<FieldValue> given = fieldValue(value);
+    const auto *notes = given ? std::get_if<std::vector<std::string>>(&*given) : nullptr;
+    if (notes == nullptr)
+        fail(value.line, "notes", "must be a list of strings", std::string(mendByProbe));
+    if (notes->size() > mostNotes ||
+        std::any_of(notes->begin(), notes->end(), [](const std::string &note) { return note.size() > longestText; }))
+        fail(value.line, "notes", fmt::format("has more than {} notes, or one of more than {} bytes", mostNotes, longestText),
+             std::string(mendByProbe));
+    return *notes;
+}
+
+/// Where phases began, by the clock of memory snapshots: checked, and left to whoever reads snapshots.
+void checkMarks(const JsonValue &value)
+{
+    const auto *array = value.array();
+    if (array == nullptr)
+        fail(value.line, "marks", fmt::format("must be a list, not {}", value.typeName()), std::string(mendByProbe));
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const Group group((*array)[i], fmt::format("marks[{}]", i), {"step", "phase", "time_us"});
+        if (const JsonValue *step = group.optional("step"))
+            group.whole(*step, "step", 0, static_cast<double>(mostSteps));
+        readPhaseName(group, "phase");
+        group.whole(group.required("time_us"), "time_us", 0, 1e18);
+    }
+}
+
+/// The model that ran, where the plan names it by a file that is not here.
+void takeModel(TrainingPlan &plan, const JsonValue &config)
+{
+    if (config.object() == nullptr)
+        fail(config.line, "model_config", fmt::format("must be an object, not {}", config.typeName()), std::string(mendByProbe));
+    if (!plan.model.configPath.empty())
+        plan.model = {{}, writeJson(config), {}};
+}
+
 ProbeKind readKind(const Group &group)
 {
     const std::string how = group.text("how");
@@ -270,16 +325,26 @@ ProbeResult readDocument(const JsonValue &document)
              "a probe's result begins with {\"headroom_probe\": 1, ...");
     checkFormat(document);
     const Group group(document, {},
-                      {"headroom_probe", "plan", "how", "versions", "gpu", "rank", "ranks", "parameters", "steady", "saved_activations",
-                       "steps", "error"});
+                      {"headroom_probe", "plan", "model_config", "how", "versions", "gpu", "notes", "rank", "ranks", "parameters", "steady",
+                       "saved_activations", "load", "steps", "marks", "error"});
     ProbeResult result;
     result.plan = readPlanThatRan(group.required("plan"));
+    if (const JsonValue *config = group.optional("model_config"))
+        takeModel(result.plan, *config);
     result.how = readKind(group);
+    if (const JsonValue *value = group.optional("notes"))
+        result.notes = readNotes(*value);
+    if (const JsonValue *value = group.optional("load"))
+        result.load = readLoad(*value);
+    if (const JsonValue *value = group.optional("marks"))
+        checkMarks(*value);
     if (const JsonValue *value = group.optional("versions")) {
-        const Group versions(*value, "versions", {"torch", "transformers", "peft", "bitsandbytes", "deepspeed", "cuda", "driver"});
-        result.versions = {versions.optionalText("torch"),        versions.optionalText("transformers"), versions.optionalText("peft"),
-                           versions.optionalText("bitsandbytes"), versions.optionalText("deepspeed"),    versions.optionalText("cuda"),
-                           versions.optionalText("driver")};
+        const Group versions(*value, "versions",
+                             {"torch", "transformers", "peft", "bitsandbytes", "deepspeed", "liger_kernel", "cuda", "driver"});
+        result.versions = {versions.optionalText("torch"),     versions.optionalText("transformers"),
+                           versions.optionalText("peft"),      versions.optionalText("bitsandbytes"),
+                           versions.optionalText("deepspeed"), versions.optionalText("liger_kernel"),
+                           versions.optionalText("cuda"),      versions.optionalText("driver")};
     }
     if (const JsonValue *value = group.optional("gpu"))
         result.gpu = readGpu(*value);

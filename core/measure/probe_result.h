@@ -28,7 +28,7 @@ std::string_view name(ProbeKind kind); ///< "gpu" | "dry-run", as in the file
 
 /// What was installed where the run took place; empty: not used, or not known.
 struct ProbeVersions {
-    std::string torch, transformers, peft, bitsandbytes, deepspeed, cuda, driver;
+    std::string torch, transformers, peft, bitsandbytes, deepspeed, ligerKernel, cuda, driver;
     bool operator==(const ProbeVersions &) const = default;
 };
 
@@ -44,7 +44,7 @@ struct ProbeGpu {
 struct ProbePhase {
     Phase phase = Phase::Forward;
     Bytes allocated;
-    std::optional<Bytes> active, reserved; ///< not known to a dry run
+    std::optional<Bytes> active, reserved, device; ///< not known to a dry run; device also where NVML is missing
     bool operator==(const ProbePhase &) const = default;
 };
 
@@ -52,8 +52,8 @@ struct ProbePhase {
 struct ProbeStep {
     std::optional<double> seconds, tokensPerSecond;
     Bytes allocated;
-    std::optional<Bytes> reserved, device; ///< not known to a dry run; device also where NVML is missing
-    std::vector<ProbePhase> phases;        ///< in the order in which they ran, each at most once
+    std::optional<Bytes> active, reserved, device; ///< as in a phase
+    std::vector<ProbePhase> phases;                ///< in the order in which they ran, each at most once
     bool operator==(const ProbeStep &) const = default;
 };
 
@@ -61,6 +61,7 @@ struct ProbeStep {
 struct ProbeError {
     std::string kind;           ///< "out-of-memory" or another word
     std::string message;        ///< PyTorch's own
+    std::string place;          ///< in which function, for errors that should not be; may be empty
     std::optional<int> step;    ///< 0-based; unset: before the first step
     std::optional<Phase> phase; ///< unset: not known
     bool outOfMemory() const { return kind == "out-of-memory"; }
@@ -77,7 +78,9 @@ struct ProbeResult {
     std::optional<std::int64_t> parametersTotal, parametersTrainable; ///< elements; unset where the run ended before they were known
     std::optional<Bytes> steadyWeights, steadyGradients, steadyOptimizer, steadyAllocated; ///< counted tensor by tensor, between two steps
     std::optional<Bytes> savedActivations;
+    std::optional<ProbePhase> load; ///< while the model was built; unset: not known
     std::vector<ProbeStep> steps;
+    std::vector<std::string> notes; ///< what the probe says about its own run
     std::optional<ProbeError> error;
 };
 

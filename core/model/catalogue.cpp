@@ -31,6 +31,8 @@ std::vector<ModelPreset> readPresets()
         preset.modelType = textAt(entry, "model_type");
         preset.parameters = entry.find("parameters")->wholeNumber().value_or(0);
         preset.source = textAt(entry, "source");
+        if (const JsonValue *config = entry.find("config"))
+            preset.configText = writeJson(*config);
         if (const std::optional<Issue> refused = unsupportedReason(preset.modelType)) {
             preset.unsupportedReason = refused->what;
         } else if (const JsonValue *unresolved = entry.find("unresolved")) {

@@ -17,6 +17,7 @@ struct ModelPreset {
     bool supported = false;
     std::string unsupportedReason; ///< empty where supported
     ModelConfig config;            ///< valid where supported
+    std::string configText;        ///< its config.json, as compact JSON
     std::string source;            ///< where the figures come from
 };
 

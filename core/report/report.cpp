@@ -5,6 +5,7 @@
 #include "core/estimate/checkpointing_cost.h"
 #include "core/hardware/gpu.h"
 #include "core/plan/plan_json.h"
+#include "core/report/measured.h"
 #include "core/report/sections.h"
 
 #include <fmt/format.h>
@@ -180,7 +181,7 @@ ReportTable phasesTable(const Estimate &estimate, ByteUnit unit)
     return table;
 }
 
-Report buildReport(const Estimate &estimate, ByteUnit unit)
+Report buildReport(const Estimate &estimate, ByteUnit unit, std::span<const MeasuredRun> runs)
 {
     Report report;
     report.title = planTitle(estimate.plan);
@@ -188,6 +189,8 @@ Report buildReport(const Estimate &estimate, ByteUnit unit)
     report.sections = {planSection(estimate),         verdictSection(estimate, unit),   componentsSection(estimate, unit),
                        phasesSection(estimate, unit), breakdownSection(estimate, unit), notesSection(estimate),
                        reproductionSection(estimate)};
+    if (!runs.empty())
+        report.sections.insert(report.sections.begin() + 4, measuredSection(runs, unit));
     return report;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/estimate/estimate.h"
+#include "core/measure/comparison.h"
 
 #include <memory>
 #include <span>
@@ -39,7 +40,8 @@ struct Report {
     std::vector<ReportSection> sections;
 };
 
-Report buildReport(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);
+/// With `runs`, what was measured stands beside what is predicted in a section of its own.
+Report buildReport(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary, std::span<const MeasuredRun> runs = {});
 
 /// The plan's name; where it has none, its model and method: "Qwen/Qwen3-8B, LoRA of rank 16".
 std::string planTitle(const TrainingPlan &plan);

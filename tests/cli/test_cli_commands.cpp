@@ -47,12 +47,24 @@ private slots:
     void reportAsMarkdown();
     void reportAsCsv();
     void reportAsJson();
+    void compareForPeople();
+    void compareAsJson();
+    void compareSeveralResults();
+    void compareExports();
+    void compareCheckSetsTheStatus();
+    void compareRefusesBadResults_data();
+    void compareRefusesBadResults();
     void fullDiskIsSaid();
     void closedPipeEndsQuietly();
 
 private:
     QString write(const QString &name, const QByteArray &text) const;
+    static QString shipped(const QString &path) { return QStringLiteral(HEADROOM_SOURCE_DIR "/") + path; }
 
+    const QString m_example = shipped("presets/examples/qwen3-8b-lora-24gb.headroom.json");
+    const QString m_dryRun = shipped("tests/data/results/qwen3-8b-lora-dry-run.headroom-probe.json");
+    const QString m_gpuRun = shipped("tests/data/results/qwen3-8b-lora-rtx-4090-made-up.headroom-probe.json");
+    const QString m_outOfMemory = shipped("tests/data/results/qwen3-8b-lora-out-of-memory-made-up.headroom-probe.json");
     QTemporaryDir m_folder;
     QString m_plan;
 };
@@ -154,7 +166,7 @@ void CliCommandsTest::commandLineErrorsSayWhat_data()
     QTest::newRow("unknown command") << QStringList{"estmate"} << QByteArray("there is no command \"estmate\" (did you mean estimate?)\n");
     QTest::newRow("no such command")
         << QStringList{"zzz"}
-        << QByteArray("there is no command \"zzz\" (there are estimate, report, presets, gpus or replay-allocator)\n");
+        << QByteArray("there is no command \"zzz\" (there are estimate, report, compare, presets, gpus or replay-allocator)\n");
     QTest::newRow("option before a command")
         << QStringList{"--colour"}
         << QByteArray("there is no option \"--colour\" before a command (headroom-cli --help says what is understood)\n");
@@ -494,6 +506,107 @@ void CliCommandsTest::reportAsJson()
     const CliRun again = runCli({"estimate", "-", "--json"}, QJsonDocument(one["plan"].toObject()).toJson());
     QCOMPARE(again.object(), one["estimate"].toObject());
     QCOMPARE(runCli({"report", m_plan, m_plan, "--as", "json"}).array().size(), 2);
+}
+
+void CliCommandsTest::compareForPeople()
+{
+    const CliRun run = runCli({"compare", m_example, m_dryRun});
+    QCOMPARE(run.status, 0);
+    QVERIFY(run.error.isEmpty());
+    for (const char *text : {"Predicted", "Measured", "Error", "8,234,382,336", "Between steps", "First step", "Later steps",
+                             "backward, allocated", "no cuBLAS workspaces"})
+        QVERIFY2(run.output.contains(text), text);
+    QVERIFY(!run.output.contains("reserved  "));
+    const CliRun died = runCli({"compare", m_example, m_outOfMemory});
+    QCOMPARE(died.status, 0);
+    QVERIFY(died.output.contains("ran out of memory in step 1, in backward"));
+    QVERIFY(died.output.contains("Micro-batch (2 sequences there, 1 sequence here)"));
+}
+
+void CliCommandsTest::compareAsJson()
+{
+    const CliRun run = runCli({"compare", m_example, m_gpuRun, "--json"});
+    QCOMPARE(run.status, 0);
+    const QJsonArray rows = run.object()["rows"].toArray();
+    QVERIFY(rows.size() > 20);
+    bool found = false;
+    for (const QJsonValue row : rows) {
+        const QJsonObject object = row.toObject();
+        QCOMPARE(object.keys(), (QStringList{"error", "figure", "measured", "predicted"}));
+        if (object["figure"] != "peak.allocated")
+            continue;
+        found = true;
+        const double predicted = object["predicted"].toDouble(), measured = object["measured"].toDouble();
+        QCOMPARE(object["error"].toDouble(), (predicted - measured) / measured);
+    }
+    QVERIFY(found);
+}
+
+void CliCommandsTest::compareSeveralResults()
+{
+    const CliRun run = runCli({"compare", m_example, m_dryRun, m_outOfMemory, "--json"});
+    QCOMPARE(run.status, 0);
+    QStringList results;
+    for (const QJsonValue row : run.object()["rows"].toArray())
+        results.append(row.toObject()["result"].toString());
+    results.removeDuplicates();
+    QCOMPARE(results, (QStringList{m_dryRun, m_outOfMemory}));
+    const QJsonArray about = run.object()["results"].toArray();
+    QVERIFY(about.at(0).toObject()["ending"].isNull());
+    QCOMPARE(about.at(1).toObject()["differences"].toArray().at(0).toObject()["field"].toString(), QString("batch.micro_batch"));
+}
+
+void CliCommandsTest::compareExports()
+{
+    const CliRun csv = runCli({"compare", m_example, m_dryRun, "--as", "csv"});
+    QCOMPARE(csv.status, 0);
+    QVERIFY(csv.output.startsWith("result,figure,predicted,measured,error\r\n"));
+    QVERIFY(csv.output.contains(",parameters.total,8234382336,8234382336,0\r\n"));
+    const CliRun markdown = runCli({"compare", m_example, m_dryRun, "--as", "markdown"});
+    QVERIFY(markdown.output.startsWith("# Qwen3-8B"));
+    QVERIFY(markdown.output.contains("| Figure |  | Predicted | Measured | Error |"));
+    QVERIFY(!runCli({"compare", m_example, m_dryRun, "--as", "json"}).object()["rows"].toArray().isEmpty());
+}
+
+void CliCommandsTest::compareCheckSetsTheStatus()
+{
+    QCOMPARE(runCli({"compare", m_example, m_dryRun, "--check", "1%"}).status, 0);
+    QCOMPARE(runCli({"compare", m_example, m_gpuRun, "--check", "5%"}).status, 0);
+    QCOMPARE(runCli({"compare", m_example, m_gpuRun, "--check", "0.05"}).status, 0);
+    const CliRun beyond = runCli({"compare", m_example, m_gpuRun, "--check", "0.1%"});
+    QCOMPARE(beyond.status, 1);
+    QVERIFY2(beyond.error.contains("peak.allocated is off by -0.29 %, beyond 0.1 %"), beyond.error);
+    // The prediction is that of the plan as --set changes it.
+    QCOMPARE(runCli({"compare", m_example, m_dryRun, "--check", "1%", "--set", "batch.sequence_length=4096"}).status, 1);
+    // What has no totals passes no check.
+    QCOMPARE(runCli({"compare", m_example, m_outOfMemory, "--check", "5%"}).status, 1);
+    for (const char *wrong : {"", "five", "-1%", "5%%", "nan", " 5%"})
+        QCOMPARE(runCli({"compare", m_example, m_dryRun, "--check", wrong}).status, 2);
+}
+
+void CliCommandsTest::compareRefusesBadResults_data()
+{
+    QTest::addColumn<QByteArray>("text");
+    QTest::addColumn<QByteArray>("says");
+    QTest::newRow("empty") << QByteArray() << QByteArray("the text is empty");
+    QTest::newRow("cut off") << QByteArray("{\"headroom_probe\": 1,") << QByteArray("not valid JSON");
+    QTest::newRow("a plan") << QByteArray("{\"headroom_plan\": 1}") << QByteArray("this is a plan");
+    QTest::newRow("newer") << QByteArray("{\"headroom_probe\": 9}") << QByteArray("newer than this program");
+    QTest::newRow("deep") << QByteArray(100'000, '[') << QByteArray("nested deeper");
+    QTest::newRow("not UTF-8") << QByteArray("{\"\xff\": 1}") << QByteArray("UTF-8");
+    QTest::newRow("huge") << QByteArray(17 << 20, ' ') << QByteArray("MiB");
+}
+
+void CliCommandsTest::compareRefusesBadResults()
+{
+    QFETCH(QByteArray, text);
+    QFETCH(QByteArray, says);
+    const QString file = write("bad.headroom-probe.json", text);
+    const CliRun run = runCli({"compare", m_example, file});
+    QCOMPARE(run.status, 2);
+    QVERIFY2(run.error.contains(says), run.error);
+    QVERIFY(run.error.contains("bad.headroom-probe.json"));
+    QVERIFY(run.output.isEmpty());
 }
 
 void CliCommandsTest::fullDiskIsSaid()

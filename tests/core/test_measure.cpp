@@ -199,7 +199,7 @@ private slots:
         for (const char *figure : {"steady.weights", "steady.gradients", "steady.optimizer", "steady.allocated", "saved_activations",
                                    "first_step.allocated", "peak.allocated", "phases.forward.allocated", "phases.loss.allocated",
                                    "phases.backward.allocated", "phases.optimizer.allocated", "phases.idle.allocated",
-                                   "first_step.phases.load.allocated", "first_step.phases.forward.allocated"}) {
+                                   "phases.load.allocated", "first_step.phases.forward.allocated"}) {
             const ComparisonRow *row = rowOf(comparison, figure);
             QVERIFY2(row != nullptr, figure);
             QVERIFY2(row->error && std::abs(*row->error) < 0.001,

@@ -1,0 +1,417 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// headroom-probe as a shell sees it, against stand-ins: no GPU, no PyTorch and no other machine is needed.
+#include "app/headroom-probe/remote_script.h"
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <csignal>
+
+using namespace headroom::probe;
+
+namespace {
+
+const QString folder = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/probe/");
+const QString example = QStringLiteral(HEADROOM_SOURCE_DIR "/presets/examples/qwen3-8b-lora-24gb.headroom.json");
+const QString recorded = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/data/results/qwen3-8b-lora-dry-run.headroom-probe.json");
+
+struct Run {
+    int status = -1;
+    QByteArray output, error;
+};
+
+QByteArray contentOf(const QString &name)
+{
+    QFile file(name);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+class TestProbeProgram : public QObject
+{
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+    QProcessEnvironment m_environment;
+    QString m_output;
+
+    QString path(const QString &name) const { return m_folder.filePath(name); }
+
+    void prepare(QProcess &process, const QMap<QString, QString> &variables) const
+    {
+        QProcessEnvironment environment = m_environment;
+        for (auto at = variables.begin(); at != variables.end(); ++at)
+            environment.insert(at.key(), at.value());
+        process.setProcessEnvironment(environment);
+    }
+
+    Run run(const QStringList &arguments, const QMap<QString, QString> &variables = {}) const
+    {
+        QProcess process;
+        prepare(process, variables);
+        process.start(QStringLiteral(HEADROOM_PROBE), arguments);
+        Run result;
+        if (process.waitForFinished(120'000) && process.exitStatus() == QProcess::NormalExit)
+            result.status = process.exitCode();
+        result.output = process.readAllStandardOutput();
+        result.error = process.readAllStandardError();
+        return result;
+    }
+
+    /// Runs until it says it imports libraries, sends the interrupts, waits for the end.
+    Run interrupted(const QStringList &arguments, const QMap<QString, QString> &variables, int interrupts)
+    {
+        QProcess process;
+        prepare(process, variables);
+        process.start(QStringLiteral(HEADROOM_PROBE), arguments);
+        Run result;
+        while (!result.error.contains("importing libraries") && process.waitForReadyRead(30'000))
+            result.error += process.readAllStandardError();
+        // Time for the script to set its trap.
+        QTest::qWait(200);
+        for (int i = 0; i < interrupts; ++i) {
+            ::kill(static_cast<pid_t>(process.processId()), i == 0 ? SIGINT : SIGTERM);
+            QTest::qWait(200);
+        }
+        // It may have ended while we waited.
+        if ((process.state() == QProcess::NotRunning || process.waitForFinished(60'000)) && process.exitStatus() == QProcess::NormalExit)
+            result.status = process.exitCode();
+        result.error += process.readAllStandardError();
+        return result;
+    }
+
+    QStringList runArguments(const QStringList &more = {}) const
+    {
+        return QStringList{"run", example, "--output", m_output, "--python", folder + "stand_in_python.sh", "--probe", path("probe.pyz")} +
+               more;
+    }
+
+    /// What is left in the folder for temporary files.
+    QStringList leftBehind() const { return QDir(path("tmp")).entryList(QDir::AllEntries | QDir::NoDotAndDotDot); }
+
+private slots:
+    void initTestCase()
+    {
+        QVERIFY(QDir(m_folder.path()).mkpath("tmp") && QDir(m_folder.path()).mkpath("bin"));
+        QVERIFY(QFile::copy(folder + "stand_in_ssh.sh", path("bin/ssh")));
+        QVERIFY(QFile::setPermissions(path("bin/ssh"), QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+        QFile probe(path("probe.pyz"));
+        QVERIFY(probe.open(QIODevice::WriteOnly) && probe.write(QByteArray(5000, '\xee')) == 5000);
+        m_environment = QProcessEnvironment::systemEnvironment();
+        m_environment.insert("HEADROOM_TEST_CUDA_LIBRARY", STAND_IN_CUDA);
+        m_environment.insert("HEADROOM_TEST_NVML_LIBRARY", STAND_IN_NVML);
+        m_environment.insert("STAND_IN_RESULT", recorded);
+        m_environment.insert("STAND_IN_LOG", path("log"));
+        m_environment.insert("TMPDIR", path("tmp"));
+        m_environment.insert("PATH", path("bin") + ":" + m_environment.value("PATH"));
+        m_output = path("a result.headroom-probe.json");
+    }
+
+    void init()
+    {
+        QFile::remove(m_output);
+        QFile::remove(path("log"));
+    }
+
+    void cleanup() { QCOMPARE(leftBehind(), QStringList()); }
+
+    void badCommandLines_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::newRow("nothing") << QStringList();
+        QTest::newRow("no such command") << QStringList{"walk"};
+        QTest::newRow("no plan") << QStringList{"run", "--output", "x"};
+        QTest::newRow("no output") << QStringList{"run", example};
+        QTest::newRow("two steps") << QStringList{"run", example, "--output", "x", "--steps", "2"};
+        QTest::newRow("no such option") << QStringList{"fits", example, "--now"};
+        QTest::newRow("plan missing") << QStringList{"run", "/nowhere.headroom.json", "--output", "x"};
+        QTest::newRow("host as option") << QStringList{"run", example, "--output", "x", "--ssh=-oProxyCommand=true"};
+        QTest::newRow("host with space") << QStringList{"run", example, "--output", "x", "--ssh", "a b"};
+        QTest::newRow("GPU of no number") << QStringList{"fits", example, "--gpu", "first"};
+        QTest::newRow("GPU beyond") << QStringList{"fits", example, "--gpu", "7"};
+    }
+    void badCommandLines()
+    {
+        QFETCH(QStringList, arguments);
+        const Run result = run(arguments);
+        QCOMPARE(result.status, 2);
+        QVERIFY(result.error.startsWith("headroom-probe: "));
+        QVERIFY(result.output.isEmpty());
+    }
+
+    void helpAndVersion()
+    {
+        QVERIFY(run({"--help"}).output.contains("Exit status"));
+        QVERIFY(run({"--version"}).output.contains("result format 1"));
+        for (const char *command : {"run", "gpus", "fits"})
+            QCOMPARE(run({command, "--help"}).status, 0);
+    }
+
+    // --- gpus ---
+
+    void gpusAreListed()
+    {
+        const Run people = run({"gpus"});
+        QCOMPARE(people.status, 0);
+        for (const char *text : {"Driver 580.65.06, CUDA 13.0", "NVIDIA GeForce RTX 4090", "23.99 GiB", "8.9"})
+            QVERIFY2(people.output.contains(text), people.output);
+        const QJsonObject document = QJsonDocument::fromJson(run({"gpus", "--json"}).output).object();
+        QCOMPARE(document["gpus"].toArray().size(), 2);
+        QCOMPARE(document["gpus"].toArray()[1].toObject()["capacity"].toDouble(), 24564.0 * (1 << 20));
+        QCOMPARE(document["gpus"].toArray()[1].toObject()["compute_capability"].toString(), QString("8.9"));
+    }
+
+    void withoutDriverThereIsAMessage_data()
+    {
+        QTest::addColumn<QString>("variable");
+        QTest::addColumn<QString>("value");
+        QTest::addColumn<QByteArray>("says");
+        QTest::newRow("no NVML") << "HEADROOM_TEST_NVML_LIBRARY"
+                                 << "libnothing.so.1" << QByteArray("comes with NVIDIA's driver");
+        QTest::newRow("no driver") << "HEADROOM_TEST_CUDA_LIBRARY"
+                                   << "libnothing.so.1" << QByteArray("comes with NVIDIA's driver");
+        QTest::newRow("no GPU") << "STAND_IN_GPUS"
+                                << "0" << QByteArray("no GPU");
+        QTest::newRow("versions differ") << "STAND_IN_NVML_INIT"
+                                         << "18" << QByteArray("Driver/library version mismatch");
+        QTest::newRow("driver updated") << "STAND_IN_INIT"
+                                        << "803" << QByteArray("restart the machine");
+        QTest::newRow("another library") << "HEADROOM_TEST_CUDA_LIBRARY" << STAND_IN_NVML << QByteArray("has no function");
+    }
+    void withoutDriverThereIsAMessage()
+    {
+        QFETCH(QString, variable);
+        QFETCH(QString, value);
+        QFETCH(QByteArray, says);
+        for (const QStringList &arguments : {QStringList{"gpus"}, QStringList{"fits", example}}) {
+            const Run result = run(arguments, {{variable, value}});
+            QCOMPARE(result.status, 3);
+            QVERIFY2(result.error.contains(says), result.error);
+            QVERIFY(result.output.isEmpty());
+        }
+    }
+
+    // --- fits ---
+
+    void aPlanThatFitsIsTriedOutAndGivenBack()
+    {
+        const Run result = run({"fits", example, "--json"});
+        QCOMPARE(result.status, 0);
+        const QJsonObject document = QJsonDocument::fromJson(result.output).object();
+        QVERIFY(document["fits"].toBool());
+        QCOMPARE(document["context"].toDouble(), 300.0 * (1 << 20));
+        // The segments of the estimate: 21.05 GiB reserved at the peak of a later step (README.md).
+        const double peak = document["peak"].toDouble() / (1 << 30);
+        QVERIFY2(peak > 20.9 && peak < 21.2, qPrintable(QString::number(peak)));
+        const QByteArray log = contentOf(path("log"));
+        QVERIFY2(log.startsWith("held 0 "), log);
+        QVERIFY(log.contains("peak " + QByteArray::number(qint64(document["peak"].toDouble())) + " "));
+        QVERIFY(run({"fits", example}).output.contains("Fits now"));
+    }
+
+    void aPlanThatDoesNotFitNowSaysWhere()
+    {
+        const Run result = run({"fits", example}, {{"STAND_IN_FREE_MIB", "18000"}});
+        QCOMPARE(result.status, 1);
+        QVERIFY2(QString::fromUtf8(result.output)
+                     .contains(QRegularExpression("Does not fit now: (in|while|between).* of step 1, .* too little")),
+                 result.output);
+        QVERIFY(contentOf(path("log")).startsWith("held 0 "));
+        const Run loading = run({"fits", example, "--json"}, {{"STAND_IN_FREE_MIB", "4000"}});
+        QCOMPARE(loading.status, 1);
+        const QJsonObject document = QJsonDocument::fromJson(loading.output).object();
+        QCOMPARE(document["phase"].toString(), QString("load"));
+        QVERIFY(document["step"].isNull());
+        QVERIFY(document["missing"].toDouble() > 0);
+    }
+
+    void aDriverThatRefusesHalfWayIsBelieved()
+    {
+        const Run result = run({"fits", example}, {{"STAND_IN_REFUSE_MIB", "17000"}});
+        QCOMPARE(result.status, 1);
+        QVERIFY2(result.output.contains("The driver said: cuMemAlloc failed: out of memory"), result.output);
+        QVERIFY(contentOf(path("log")).startsWith("held 0 "));
+    }
+
+    void expandableSegmentsAreTriedPageByPage()
+    {
+        QFile plan(path("expandable.headroom.json"));
+        QVERIFY(plan.open(QIODevice::WriteOnly));
+        plan.write(contentOf(example).replace("\"checkpointing\"", "\"runtime\": {\"expandable_segments\": true}, \"checkpointing\""));
+        plan.close();
+        const Run result = run({"fits", plan.fileName(), "--json"});
+        QCOMPARE(result.status, 0);
+        QVERIFY(contentOf(path("log")).startsWith("held 0 "));
+        QVERIFY(QJsonDocument::fromJson(result.output).object()["peak"].toDouble() > 20.0 * (1 << 30));
+    }
+
+    // --- run ---
+
+    void aRunGivesItsResult()
+    {
+        const Run result =
+            run(runArguments({"--dry-run", "--steps", "5"}), {{"STAND_IN_ARGUMENTS", path("arguments")}, {"STAND_IN_PLAN", path("plan")}});
+        QVERIFY2(result.status == 0, result.error);
+        QCOMPARE(contentOf(m_output), contentOf(recorded));
+        QVERIFY2(result.error.contains("step 1 of 3: forward\n"), result.error);
+        QVERIFY2(result.output.contains("dry run, torch 2.13.0"), result.output);
+        QVERIFY2(contentOf(path("arguments")).endsWith("--steps 5 --dry-run\n"), contentOf(path("arguments")));
+        // The plan is complete, and knows its model without Headroom's presets.
+        const QJsonObject plan = QJsonDocument::fromJson(contentOf(path("plan"))).object();
+        QCOMPARE(plan["model"].toObject()["config"].toObject()["num_hidden_layers"].toInt(), 36);
+        QVERIFY(plan["runtime"].toObject().contains("torch"));
+    }
+
+    void pathsAreArguments()
+    {
+        const QString python = path("a 'python; $(touch pwned) \"x\".sh");
+        QVERIFY(QFile::copy(folder + "stand_in_python.sh", python));
+        QFile::setPermissions(python, QFile::ReadOwner | QFile::ExeOwner);
+        const QString output = path("out $(touch pwned); 'b.headroom-probe.json");
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "user@gpu-machine"}}) {
+            QFile::remove(output);
+            const Run result =
+                run(QStringList{"run", example, "--output", output, "--python", python, "--probe", path("probe.pyz")} + more);
+            QVERIFY2(result.status == 0, result.error);
+            QCOMPARE(contentOf(output), contentOf(recorded));
+        }
+        QVERIFY(!QFile::exists("pwned") && !QFile::exists(path("pwned")));
+    }
+
+    void whatGoesWrongIsSaid_data()
+    {
+        QTest::addColumn<QString>("how");
+        QTest::addColumn<int>("status");
+        QTest::addColumn<QByteArray>("says");
+        QTest::addColumn<bool>("result");
+        QTest::newRow("garbage on standard error") << "garbage" << 0 << QByteArray("importing libraries") << true;
+        QTest::newRow("killed") << "killed" << 1 << QByteArray("") << false;
+        QTest::newRow("no result") << "nothing" << 1 << QByteArray("wrote no result") << false;
+        QTest::newRow("broken result") << "broken" << 1 << QByteArray("is no result") << false;
+        QTest::newRow("library missing") << "missing" << 3 << QByteArray("torch >= 2.4") << false;
+        QTest::newRow("broke off") << "failed" << 1 << QByteArray("importing libraries") << true;
+    }
+    void whatGoesWrongIsSaid()
+    {
+        QFETCH(QString, how);
+        QFETCH(int, status);
+        QFETCH(QByteArray, says);
+        QFETCH(bool, result);
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "host"}}) {
+            QFile::remove(m_output);
+            const Run ran = run(runArguments(more), {{"STAND_IN_PYTHON", how}});
+            QVERIFY2(ran.status == status, ran.error);
+            QVERIFY2(ran.error.contains(says), ran.error);
+            QCOMPARE(QFile::exists(m_output), result);
+            for (const char c : ran.error)
+                QVERIFY(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+        }
+    }
+
+    void anOldResultIsNotTakenForANewOne()
+    {
+        QVERIFY(QFile::copy(recorded, m_output));
+        QFile::setPermissions(m_output, QFile::ReadOwner | QFile::WriteOwner);
+        QCOMPARE(run(runArguments(), {{"STAND_IN_PYTHON", "nothing"}}).status, 1);
+        QCOMPARE(contentOf(m_output), contentOf(recorded)); // and it is still there
+    }
+
+    void pythonThatIsNotThere()
+    {
+        const QStringList arguments{"run", example, "--output", m_output, "--python", path("no python"), "--probe", path("probe.pyz")};
+        const Run here = run(arguments);
+        QCOMPARE(here.status, 3);
+        QVERIFY2(here.error.contains("No such file") && here.error.contains("--python"), here.error);
+        const Run there = run(arguments + QStringList{"--ssh", "host"});
+        QCOMPARE(there.status, 3);
+        QVERIFY2(there.error.contains("there is no Python called"), there.error);
+    }
+
+    void probeFileThatIsNotThere()
+    {
+        const Run result = run({"run", example, "--output", m_output, "--probe", path("nothing.pyz")});
+        QCOMPARE(result.status, 3);
+        QVERIFY(result.error.contains("share/headroom"));
+    }
+
+    void interruptingEndsPythonToo_data()
+    {
+        QTest::addColumn<QString>("how");
+        QTest::addColumn<QStringList>("more");
+        QTest::addColumn<int>("interrupts");
+        QTest::newRow("here") << "hang" << QStringList() << 1;
+        QTest::newRow("here, deaf") << "deaf" << QStringList() << 2;
+        QTest::newRow("there") << "hang" << QStringList{"--ssh", "host"} << 1;
+    }
+    void interruptingEndsPythonToo()
+    {
+        QFETCH(QString, how);
+        QFETCH(QStringList, more);
+        QFETCH(int, interrupts);
+        QElapsedTimer timer;
+        timer.start();
+        const Run result = interrupted(runArguments(more), {{"STAND_IN_PYTHON", how}}, interrupts);
+        QVERIFY2(result.status == 130, result.error);
+        QVERIFY(timer.elapsed() < 55'000); // and not the minute that the script sleeps
+        QVERIFY(!QFile::exists(m_output));
+        // A moment for the other side to clean up.
+        QTRY_COMPARE(leftBehind(), QStringList());
+    }
+
+    void aHostThatIsNotThere()
+    {
+        const Run result = run(runArguments({"--ssh", "unreachable"}));
+        QCOMPARE(result.status, 3);
+        QVERIFY2(result.error.contains("No route to host") && result.error.contains("could not reach unreachable"), result.error);
+        QVERIFY(!QFile::exists(m_output));
+    }
+
+    // --- the remote side's text ---
+
+    void wordsOfAShell()
+    {
+        QCOMPARE(shellWord("a b"), std::string("'a b'"));
+        QCOMPARE(shellWord("it's"), std::string("'it'\"'\"'s'"));
+        for (const char *text : {"", "$(touch x)", "`id`", "a;b&c|d", "'", "''\"", "-x", "~", "*", "a\tb"}) {
+            QProcess shell;
+            shell.start("sh", {"-c", QString::fromStdString("printf %s " + shellWord(text))});
+            QVERIFY(shell.waitForFinished());
+            QCOMPARE(shell.readAllStandardOutput(), QByteArray(text));
+        }
+    }
+
+    void hostsAndPathsAreChecked()
+    {
+        QVERIFY(!checkHost("user@gpu-1.example.org"));
+        QVERIFY(checkHost("-V") && checkHost("") && checkHost("a\nb") && checkHost("a b"));
+        QVERIFY(!checkRemotePath("--python", "/opt/my venv/bin/python"));
+        QVERIFY(checkRemotePath("--python", "-c") && checkRemotePath("--python", "a\\b") && checkRemotePath("--python", "a\nb"));
+    }
+
+    void filesComeBackWhole()
+    {
+        const auto files =
+            remoteFiles("Welcome\n\nHEADROOM-FILE result.headroom-probe.json 3\n{}\n\nHEADROOM-FILE snapshot.pickle 2\n\n\n");
+        QCOMPARE(files.size(), std::size_t{2});
+        QCOMPARE(files[0].name, std::string("result.headroom-probe.json"));
+        QCOMPARE(files[0].text, std::string("{}\n"));
+        QCOMPARE(files[1].text, std::string("\n\n"));
+        for (const char *cut : {"", "\nHEADROOM-FILE a 5\nabc", "\nHEADROOM-FILE a -1\nabc", "\nHEADROOM-FILE a 99999999999999999999\nabc",
+                                "\nHEADROOM-FILE a", "\nHEADROOM-FILE a x\nabc"})
+            QVERIFY2(remoteFiles(cut).empty(), cut);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestProbeProgram)
+#include "test_probe_program.moc"
