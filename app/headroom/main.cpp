@@ -6,6 +6,8 @@
 #include "app/exit_status.h"
 #include "app/keep_memory.h"
 #include "core/estimate/estimate.h"
+#include "core/measure/comparison.h"
+#include "core/measure/probe_result.h"
 #include "core/plan/plan_json.h"
 #include "ui/document/plan_files.h"
 #include "ui/export/exporter.h"
@@ -63,7 +65,7 @@ bool hasDisplay()
 #endif
 }
 
-int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
+int exportPlan(const QString &target, const QString &planFile, const QStringList &results, ByteUnit unit)
 {
     if (const auto issue = checkExportName(target)) {
         complain(QStringLiteral("--export: ") + issueText(*issue));
@@ -96,7 +98,19 @@ int exportPlan(const QString &target, const QString &planFile, ByteUnit unit)
         complain(issueText(issue));
         return BadInput;
     }
-    if (const auto issue = exportTo(target, *result, nullptr, unit)) {
+    std::vector<MeasuredRun> runs;
+    for (const QString &file : results) {
+        const auto measured = readProbeFile(file.toStdString());
+        const auto predicted =
+            measured ? estimate(planToCompare(plan, *measured).plan) : Result<std::shared_ptr<const Estimate>>(measured.issue());
+        if (!predicted) {
+            complain(issueText(predicted.issue()));
+            return BadInput;
+        }
+        runs.push_back(
+            {QFileInfo(file).fileName().toStdString() + " (" + probeTitle(*measured) + ")", compare(**predicted, plan, *measured)});
+    }
+    if (const auto issue = exportTo(target, *result, nullptr, unit, runs)) {
         complain(issueText(*issue));
         return OutputFailed;
     }
@@ -132,6 +146,8 @@ int main(int argc, char *argv[])
         QStringLiteral("Plans the GPU memory of LLM training.\n\n"
                        "  headroom                                      open the window\n"
                        "  headroom plan.headroom.json                   open a plan, or a Hugging Face config.json\n"
+                       "  headroom plan.headroom.json run.headroom-probe.json\n"
+                       "                                                with what was measured beside it\n"
                        "  headroom --export report.pdf plan.headroom.json\n"
                        "                                                write the report without a display"));
     parser.addHelpOption();
@@ -143,6 +159,8 @@ int main(int argc, char *argv[])
     parser.addOption(decimalOption);
     parser.addPositionalArgument(QStringLiteral("plan"), QStringLiteral("A *.headroom.json file or a config.json."),
                                  QStringLiteral("[PLAN]"));
+    parser.addPositionalArgument(QStringLiteral("result"), QStringLiteral("Results of the probe (*.headroom-probe.json)."),
+                                 QStringLiteral("[RESULT...]"));
     if (!parser.parse(QApplication::arguments())) {
         complain(parser.errorText() + QStringLiteral(" (headroom --help lists what is understood)"));
         return BadInput;
@@ -152,18 +170,22 @@ int main(int argc, char *argv[])
     if (parser.isSet(QStringLiteral("version")))
         return say(QApplication::applicationName() + QLatin1Char(' ') + QApplication::applicationVersion() + QLatin1Char('\n'));
 
-    const QStringList plans = parser.positionalArguments();
+    QStringList plans, results;
+    for (const QString &file : parser.positionalArguments())
+        (isProbeFileName(file.toStdString()) ? results : plans).append(file);
     const ByteUnit unit = parser.isSet(decimalOption) ? ByteUnit::Decimal : ByteUnit::Binary;
     if (plans.size() > 1 || (exports && plans.size() != 1)) {
-        complain(exports ? QStringLiteral("--export takes exactly one plan (headroom --export FILE PLAN)")
+        complain(exports ? QStringLiteral("--export takes exactly one plan (headroom --export FILE PLAN [RESULT...])")
                          : QStringLiteral("only one plan can be opened at a time"));
         return BadInput;
     }
     if (exports)
-        return exportPlan(parser.value(exportOption), plans.first(), unit);
+        return exportPlan(parser.value(exportOption), plans.first(), results, unit);
 
     MainWindow window([](const TrainingPlan &plan, std::stop_token cancel) { return estimate(plan, std::move(cancel)); });
     window.start(plans.value(0));
+    for (const QString &result : results)
+        window.importResult(result);
     window.show();
     return QApplication::exec();
 }

@@ -281,7 +281,48 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
         drawLeaders(painter, parts, slot, centre + widest / 2, titleBottom);
     if (bar.baseline)
         drawGhost(painter, index, slot, titleBottom);
+    if (m_markedBar == index)
+        drawMeasured(painter, index, slot);
     drawFooter(painter, bar, slot);
+}
+
+/// A line across the bar and a diamond at its left edge for each measured total, named where there is room.
+void MemoryBars::drawMeasured(QCPPainter *painter, std::size_t index, const Slot &slot)
+{
+    constexpr double half = 4.5;
+    const QFontMetricsF metrics(m_theme.small);
+    const double left = slot.barLeft - outlineGap - half - 1;
+    double lastLabel = 1e9; // the one below, which must not be written over
+    painter->setFont(m_theme.small);
+    const auto mark = [&](const std::optional<Bytes> &bytes, const QString &name) {
+        if (!bytes)
+            return;
+        const double y = std::round(pixel(*bytes)) + 0.5;
+        const QLineF line(left, y, slot.barLeft + slot.barWidth, y);
+        painter->setPen(QPen(m_theme.background, 3.2));
+        painter->drawLine(line);
+        painter->setPen(QPen(m_theme.text, 1.3, Qt::DashLine));
+        painter->drawLine(line);
+        const QPolygonF diamond({{left - half, y}, {left, y - half}, {left + half, y}, {left, y + half}});
+        painter->setPen(QPen(m_theme.background, 1));
+        painter->setBrush(m_theme.text);
+        painter->drawPolygon(diamond);
+        painter->setBrush(Qt::NoBrush);
+        m_shapes.push_back({BarShape::Kind::Measured, index, std::nullopt,
+                            QRectF(left - half, y - 3, slot.barLeft + slot.barWidth - left + half, 6), *bytes});
+        const QString text = name + QLatin1Char(' ') + m_settings->giga(*bytes, 2);
+        const double width = metrics.horizontalAdvance(text);
+        const double from = m_leaderWidth > 0 && !slot.leadersOnRight ? slot.leaderLeft : slot.left;
+        if (left - half - 4 - width < from || (m_leaderWidth > 0 && !slot.leadersOnRight) || lastLabel - y < metrics.height())
+            return;
+        lastLabel = y;
+        painter->setPen(m_theme.text);
+        painter->drawText(QRectF(left - half - 4 - width, y - metrics.height() / 2, width + 1, metrics.height()),
+                          Qt::AlignRight | Qt::AlignVCenter, text);
+    };
+    mark(m_measured.allocated, MemoryChart::tr("measured, allocated"));
+    mark(m_measured.reserved, MemoryChart::tr("reserved"));
+    mark(m_measured.device, MemoryChart::tr("device"));
 }
 
 void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment, double limit) const

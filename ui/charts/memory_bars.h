@@ -28,6 +28,14 @@ public:
     /// `bars` outlive the drawing; of them `count` from `first` on are drawn (scrolling).
     void setBars(std::span<const MemoryBar> bars, std::size_t first, std::size_t count);
 
+    /// Measured peaks are marked on this bar; nullopt: on none.
+    void setMeasured(std::optional<std::size_t> bar, const MeasuredStep &measured)
+    {
+        m_markedBar = bar;
+        m_measured = measured;
+    }
+    std::optional<std::size_t> markedBar() const { return m_markedBar; }
+
     const std::vector<BarShape> &shapes() const { return m_shapes; }
     /// The bar at x, whatever the height.
     std::optional<std::size_t> barAt(double x) const;
@@ -74,6 +82,7 @@ private:
     void drawLeaders(QCPPainter *painter, const std::vector<Segment> &segments, const Slot &slot, double titleRight,
                      double titleBottom) const;
     void drawGhost(QCPPainter *painter, std::size_t index, const Slot &slot, double titleBottom);
+    void drawMeasured(QCPPainter *painter, std::size_t index, const Slot &slot);
     void drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slot &slot) const;
 
     const DisplaySettings *m_settings;
@@ -84,6 +93,8 @@ private:
     bool m_hasBaseline = false;
     double m_leaderWidth = 0; ///< 0: no room, or nothing to say
     int m_footerForm = 0;     ///< of verdictText()
+    std::optional<std::size_t> m_markedBar;
+    MeasuredStep m_measured;
     QString m_emptyText;
     std::vector<BarShape> m_shapes;
 };

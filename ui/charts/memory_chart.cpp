@@ -88,6 +88,12 @@ void MemoryChart::setBaseline(std::shared_ptr<const Estimate> baseline)
     rebuild();
 }
 
+void MemoryChart::setMeasured(const std::optional<MeasuredMarks> &measured)
+{
+    m_measured = measured;
+    rebuild();
+}
+
 void MemoryChart::setStep(Estimate::Step step)
 {
     if (step == m_step)
@@ -108,6 +114,12 @@ void MemoryChart::rebuild()
 {
     m_bars = m_estimate ? memoryBars(*m_estimate, m_baseline.get(), m_step) : std::vector<MemoryBar>{};
     m_table->setBars(m_bars);
+    std::optional<std::size_t> marked;
+    if (m_measured && !m_measured->of(m_step).isEmpty())
+        for (std::size_t i = 0; i < m_bars.size() && !marked; ++i)
+            if (m_measured->gpuId.empty() || m_bars[i].id.empty() || m_bars[i].id == m_measured->gpuId)
+                marked = i;
+    m_drawing->setMeasured(marked, marked ? m_measured->of(m_step) : MeasuredStep());
     relabel();
     redraw();
 }
@@ -181,6 +193,14 @@ void MemoryChart::relabel()
         else
             sentences << tr("%1: %2").arg(QString::fromStdString(each.title), m_drawing->verdictText(each, 0));
     }
+    if (m_drawing->markedBar()) {
+        const MeasuredStep &measured = m_measured->of(m_step);
+        for (const auto &[text, bytes] :
+             {std::pair(tr("Measured allocated: %1"), measured.allocated), std::pair(tr("Measured reserved: %1"), measured.reserved),
+              std::pair(tr("Measured device memory: %1"), measured.device)})
+            if (bytes)
+                sentences << text.arg(settings().bytes(*bytes));
+    }
     setAccessibleDescription(sentences.join(QLatin1String(". ")));
 }
 
@@ -240,6 +260,10 @@ void MemoryChart::fitAxes(QSize size)
         highest = std::max({highest, m_bars[i].stack.device(), m_bars[i].capacity.value_or(Bytes{})});
         if (m_bars[i].baseline)
             highest = std::max(highest, m_bars[i].baseline->device());
+        if (m_drawing->markedBar() == i)
+            for (const std::optional<Bytes> &measured :
+                 {m_measured->of(m_step).allocated, m_measured->of(m_step).reserved, m_measured->of(m_step).device})
+                highest = std::max(highest, measured.value_or(Bytes{}));
     }
     const double height = std::max(1, size.height() - 6 - footer - scrollHeight);
     const double title = std::min(m_drawing->titleHeight(width), height / 2);
@@ -309,6 +333,14 @@ QString MemoryChart::toolTip(QPointF position) const
             return tr("<b>Over the limit: %1</b><br>%2 has %3, the run takes %4")
                 .arg(settings().bytes(bar.stack.device() - *bar.capacity), QString::fromStdString(bar.title).toHtmlEscaped(),
                      settings().bytes(*bar.capacity), settings().bytes(bar.stack.device()));
+        case BarShape::Kind::Measured: {
+            const MeasuredStep &measured = m_measured->of(m_step);
+            const bool isAllocated = measured.allocated == shape->bytes, isReserved = measured.reserved == shape->bytes;
+            const QString what = isAllocated ? tr("allocated") : isReserved ? tr("reserved") : tr("device");
+            const Bytes predicted = isAllocated ? bar.stack.allocated() : isReserved ? bar.stack.reserved() : bar.stack.device();
+            return tr("<b>Measured, %1: %2</b><br>predicted %3<br>%4")
+                .arg(what, settings().bytes(shape->bytes), settings().bytes(predicted), m_measured->run.toHtmlEscaped());
+        }
         case BarShape::Kind::Ghost: {
             const Bytes bytes = shape->component ? bar.baseline->components[*shape->component] : bar.baseline->device();
             return tr("<b>Baseline</b><br>%1: %2")

@@ -5,6 +5,7 @@
 #include "core/estimate/estimate.h"
 #include "ui/charts/chart_widget.h"
 #include "ui/charts/memory_stack.h"
+#include "ui/measured/measured_marks.h"
 
 #include <memory>
 #include <optional>
@@ -20,11 +21,12 @@ class MemoryTable;
 
 /// Where one part of a bar has been drawn, in the plot's pixels.
 struct BarShape {
-    enum class Kind { Component, Cache, Outside, OverLimit, Outline, Ghost };
+    enum class Kind { Component, Cache, Outside, OverLimit, Outline, Ghost, Measured };
     Kind kind = Kind::Component;
     std::size_t bar = 0;                ///< index of the GPU
     std::optional<Component> component; ///< Component and Ghost only
     QRectF area;
+    Bytes bytes; ///< Measured only
 };
 
 /// The product's face: a stacked bar for each selected GPU inside an outline as tall as the GPU's memory. From the bottom
@@ -42,6 +44,8 @@ public:
     void setEstimate(std::shared_ptr<const Estimate> estimate);
     /// The pinned plan to compare with; null: none.
     void setBaseline(std::shared_ptr<const Estimate> baseline);
+    /// What a run measured, marked on its GPU's bar; nullopt: nothing.
+    void setMeasured(const std::optional<MeasuredMarks> &measured);
     /// Which step's peak is shown. Steady state is the default.
     void setStep(Estimate::Step step);
     Estimate::Step step() const { return m_step; }
@@ -78,6 +82,7 @@ private:
     std::shared_ptr<const Estimate> m_estimate, m_baseline;
     Estimate::Step m_step = Estimate::Step::Steady;
     std::vector<MemoryBar> m_bars;
+    std::optional<MeasuredMarks> m_measured;
     std::optional<Component> m_hovered;
     LegendElement *m_legend;
     MemoryBars *m_drawing;

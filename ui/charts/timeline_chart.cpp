@@ -128,6 +128,24 @@ void TimelineChart::setStep(Estimate::Step step)
     setEstimate(m_estimate);
 }
 
+void TimelineChart::setMeasured(const std::optional<MeasuredMarks> &measured)
+{
+    m_measured = measured;
+    relabel();
+    redraw();
+}
+
+std::vector<std::pair<Phase, Bytes>> TimelineChart::measuredMarks() const
+{
+    std::vector<std::pair<Phase, Bytes>> marks;
+    if (!m_measured || !m_estimate)
+        return marks;
+    for (std::size_t p = 0; p < phaseCount; ++p)
+        if (const std::optional<Bytes> &bytes = m_measured->of(m_step).phases[p]; bytes && static_cast<Phase>(p) != Phase::Load)
+            marks.emplace_back(static_cast<Phase>(p), *bytes);
+    return marks;
+}
+
 void TimelineChart::setBaseline(std::shared_ptr<const Estimate> baseline)
 {
     if (baseline == m_baseline)
@@ -338,6 +356,19 @@ void TimelineChart::relabel()
             most = std::max(most, point.allocated);
         const QString text = tr("Baseline: %1 allocated at its peak").arg(settings().bytes(most));
         entries.push_back({LineLegend::Entry::Kind::Dotted, theme().text, text});
+        sentences << text;
+    }
+    m_marks->measured.clear();
+    for (const auto &[phase, bytes] : measuredMarks()) {
+        // Micro-batches are alike but for what accumulates: the last one is the highest.
+        const auto band = std::find_if(m_timeline.phases.rbegin(), m_timeline.phases.rend(),
+                                       [&](const TimelineBand &each) { return each.label == name(phase); });
+        if (band != m_timeline.phases.rend())
+            m_marks->measured.push_back({double(band->from), double(band->to), double(bytes.value) / settings().gigaBytes()});
+    }
+    if (!m_marks->measured.empty()) {
+        const QString text = tr("◆ measured, highest of each phase (%1)").arg(m_measured->run);
+        entries.push_back({LineLegend::Entry::Kind::Note, {}, text});
         sentences << text;
     }
     if (m_limit) {

@@ -5,6 +5,7 @@
 #include "core/estimate/estimate.h"
 #include "ui/charts/chart_widget.h"
 #include "ui/charts/timeline_ghost.h"
+#include "ui/measured/measured_marks.h"
 
 #include <functional>
 #include <memory>
@@ -49,6 +50,10 @@ public:
     void setStep(Estimate::Step step);
     /// The pinned plan, whose allocated memory is drawn as a line over the areas; null: none.
     void setBaseline(std::shared_ptr<const Estimate> baseline);
+    /// What a run measured: the highest of each phase is marked; nullopt: nothing.
+    void setMeasured(const std::optional<MeasuredMarks> &measured);
+    /// The marks as they lie over the events: phase, allocated.
+    std::vector<std::pair<Phase, Bytes>> measuredMarks() const;
     /// Where the figures come from; setEstimate() does this with the estimate's own.
     void setSources(Source timeline, AliveSource alive, std::optional<TimelineLimit> limit);
 
@@ -109,6 +114,7 @@ private:
     Timeline m_timeline;
     Timeline m_baselineTimeline; ///< of the whole step, whatever is on screen
     std::vector<GhostPoint> m_ghost;
+    std::optional<MeasuredMarks> m_measured;
     bool m_stale = false;        ///< m_timeline is of an older estimate or range
     std::vector<double> m_edges; ///< where each sample's stretch begins
     std::size_t m_fetchedSamples = 0;

@@ -52,6 +52,7 @@ void TimelineMarks::draw(QCPPainter *painter)
             painter->drawLine(QLineF(plot.left(), y, plot.right(), y));
         }
     }
+    drawMeasured(painter);
     if (peak)
         drawPeak(painter);
     if (!axisNote.isEmpty()) {
@@ -68,6 +69,30 @@ void TimelineMarks::draw(QCPPainter *painter)
             painter->drawLine(QLineF(plot.left() - 5, y + 2, plot.left() + 5, y - 2));
         painter->setPen(theme.text);
         painter->drawText(room, int(Qt::AlignCenter) | wholeText, axisNote);
+    }
+}
+
+void TimelineMarks::drawMeasured(QCPPainter *painter) const
+{
+    const QRectF plot = mParentPlot->axisRect()->rect();
+    for (const Measured &mark : measured) {
+        const double from = std::max(plot.left(), mParentPlot->xAxis->coordToPixel(mark.from));
+        const double to = std::min(plot.right(), mParentPlot->xAxis->coordToPixel(mark.to));
+        const double y = std::round(mParentPlot->yAxis->coordToPixel(mark.height)) + 0.5;
+        if (from > plot.right() || to < plot.left() || y < plot.top() || y > plot.bottom())
+            continue;
+        constexpr double half = 5;
+        const double middle = (from + to) / 2;
+        if (to - from > 2 * half) {
+            painter->setPen(QPen(theme.background, 3.4));
+            painter->drawLine(QLineF(from, y, to, y));
+            painter->setPen(QPen(theme.text, 1.4, Qt::DashLine));
+            painter->drawLine(QLineF(from, y, to, y));
+        }
+        painter->setPen(QPen(theme.background, 1.2));
+        painter->setBrush(theme.text);
+        painter->drawPolygon(QPolygonF({{middle - half, y}, {middle, y - half}, {middle + half, y}, {middle, y + half}}));
+        painter->setBrush(Qt::NoBrush);
     }
 }
 

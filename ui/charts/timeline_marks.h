@@ -31,6 +31,11 @@ public:
     double usable = 0;           ///< of the limit, what PyTorch can have
     std::vector<double> borders; ///< events
     std::optional<Peak> peak;
+    /// A measured peak of a phase, over the phase's events.
+    struct Measured {
+        double from = 0, to = 0, height = 0; ///< in the axes' units
+    };
+    std::vector<Measured> measured;
     QString axisNote;  ///< empty: the axis starts at zero
     QString emptyText; ///< in place of everything where there is no timeline
 
@@ -41,6 +46,7 @@ protected:
 
 private:
     void drawPeak(QCPPainter *painter) const;
+    void drawMeasured(QCPPainter *painter) const;
 };
 
 /// The crosshair with its list; on a layer of its own, so that moving it does not draw the areas anew.

@@ -144,6 +144,13 @@ void PlanDocument::setBaseline(std::shared_ptr<const Estimate> baseline)
         m_undoStack.push(new BaselineCommand(*this, std::move(baseline)));
 }
 
+void PlanDocument::setPlan(const TrainingPlan &plan, const QString &text)
+{
+    m_gestureStart.reset();
+    ++m_gesture;
+    push(plan, text, "plan");
+}
+
 void PlanDocument::push(const TrainingPlan &after, const QString &text, const std::string &subject)
 {
     if (after != m_plan)

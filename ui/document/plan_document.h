@@ -54,6 +54,8 @@ public:
     bool isChanged(const Field &field) const;
     void setModel(const ModelChoice &model);
     void setGpus(const std::vector<std::string> &ids);
+    /// The whole plan as one undoable step, which `text` names.
+    void setPlan(const TrainingPlan &plan, const QString &text);
 
     /// All changes of one field between the two calls are one step of undo: a slider drag.
     void beginGesture();

@@ -21,6 +21,10 @@ const QString stepKey = QStringLiteral("display/step");
 const QString foldedKey = QStringLiteral("panel/folded");
 const QString recentKey = QStringLiteral("files/recent");
 const QString folderKey = QStringLiteral("files/folder");
+const QString howKey = QStringLiteral("measure/how");
+const QString hostKey = QStringLiteral("measure/host");
+const QString pythonKey = QStringLiteral("measure/python");
+const QString stepsKey = QStringLiteral("measure/steps");
 
 /// Longest list taken from a settings file: a damaged one must not fill the menus.
 constexpr qsizetype maximumStrings = 64;
@@ -65,6 +69,33 @@ Estimate::Step Settings::step() const
 void Settings::setStep(Estimate::Step step)
 {
     m_store.setValue(stepKey, step == Estimate::Step::First ? QLatin1String("first") : QLatin1String("steady"));
+}
+
+MeasureSettings Settings::measure() const
+{
+    MeasureSettings settings;
+    const QString how = m_store.value(howKey).toString();
+    if (how == QLatin1String("ssh"))
+        settings.how = MeasureSettings::How::There;
+    else if (how == QLatin1String("dry-run"))
+        settings.how = MeasureSettings::How::Dry;
+    settings.host = m_store.value(hostKey).toString();
+    settings.python = m_store.value(pythonKey).toString();
+    bool isNumber = false;
+    const int steps = m_store.value(stepsKey).toInt(&isNumber);
+    if (isNumber && steps >= 3 && steps <= 1000)
+        settings.steps = steps;
+    return settings;
+}
+
+void Settings::setMeasure(const MeasureSettings &settings)
+{
+    m_store.setValue(howKey, settings.how == MeasureSettings::How::There ? QLatin1String("ssh")
+                             : settings.how == MeasureSettings::How::Dry ? QLatin1String("dry-run")
+                                                                         : QLatin1String("gpu"));
+    m_store.setValue(hostKey, settings.host);
+    m_store.setValue(pythonKey, settings.python);
+    m_store.setValue(stepsKey, settings.steps);
 }
 
 QStringList Settings::foldedGroups() const { return strings(foldedKey); }

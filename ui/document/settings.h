@@ -12,6 +12,16 @@
 
 namespace headroom {
 
+/// How the plan is measured.
+struct MeasureSettings {
+    enum class How { Here, There, Dry };
+    How how = How::Here;
+    QString host;   ///< for There, as ssh takes it
+    QString python; ///< on the machine that runs the plan; empty: python3
+    int steps = 3;
+    bool operator==(const MeasureSettings &) const = default;
+};
+
 /// What the window remembers between two starts, each value with its type. A missing, damaged or meaningless value reads
 /// as its default: no settings file can keep the window from opening.
 class Settings
@@ -31,6 +41,8 @@ public:
     void setUnit(ByteUnit unit);
     Estimate::Step step() const;
     void setStep(Estimate::Step step);
+    MeasureSettings measure() const;
+    void setMeasure(const MeasureSettings &settings);
     /// Names of the panel's groups that are folded.
     QStringList foldedGroups() const;
     void setFoldedGroups(const QStringList &names);

@@ -59,7 +59,8 @@ QPageSize::PageSizeId localPaper()
     }
 }
 
-QByteArray pdf(const std::shared_ptr<const Estimate> &estimate, const std::shared_ptr<const Estimate> &baseline, ByteUnit unit)
+QByteArray pdf(const std::shared_ptr<const Estimate> &estimate, const std::shared_ptr<const Estimate> &baseline, ByteUnit unit,
+               const std::vector<MeasuredRun> &runs)
 {
     DisplaySettings settings;
     settings.setUnit(unit);
@@ -86,7 +87,7 @@ QByteArray pdf(const std::shared_ptr<const Estimate> &estimate, const std::share
     dressForPaper(timeline, 11);
     timeline.setEstimate(estimate);
     charts.timeline = &timeline;
-    return writePdf(buildReport(*estimate, unit), charts, QByteArray::fromStdString(writePlan(estimate->plan, PlanStyle::Complete)),
+    return writePdf(buildReport(*estimate, unit, runs), charts, QByteArray::fromStdString(writePlan(estimate->plan, PlanStyle::Complete)),
                     localPaper());
 }
 
@@ -187,12 +188,12 @@ std::optional<Issue> checkExportName(const QString &file)
 }
 
 std::optional<Issue> exportTo(const QString &file, std::shared_ptr<const Estimate> estimate, std::shared_ptr<const Estimate> baseline,
-                              ByteUnit unit)
+                              ByteUnit unit, const std::vector<MeasuredRun> &runs)
 {
     if (auto issue = checkExportName(file))
         return issue;
     if (file.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive))
-        return writeFile(file, pdf(estimate, baseline, unit));
+        return writeFile(file, pdf(estimate, baseline, unit, runs));
     if (file.endsWith(QLatin1String(".png"), Qt::CaseInsensitive))
         return writeFile(file, Picture(estimate, baseline, unit).png());
     return writeFile(file, Picture(estimate, baseline, unit).svg());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/file_controller.h"
 
+#include "core/measure/probe_result.h"
 #include "ui/document/plan_files.h"
 #include "ui/window/file_dialogs.h"
 
@@ -46,12 +47,13 @@ void FileController::newPlan()
         return;
     m_messages.clear();
     m_document.reset();
+    emit begun();
 }
 
 void FileController::chooseAndOpen()
 {
     const QString file = QFileDialog::getOpenFileName(m_window, tr("Open a plan or a config.json"), m_settings.lastFolder(),
-                                                      tr("Plans and configurations (*.json);;All files (*)"));
+                                                      tr("Plans, configurations and results of the probe (*.json);;All files (*)"));
     if (!file.isEmpty())
         open(file);
 }
@@ -66,6 +68,10 @@ void FileController::chooseAndOpenConfig()
 
 bool FileController::open(const QString &file)
 {
+    if (isProbeFileName(file.toStdString())) {
+        emit resultOpened(file);
+        return true;
+    }
     // Read before anything is asked: nobody is to give up work for a file that cannot be opened.
     const auto opened = openPlanOrConfig(file);
     if (!opened) {
@@ -107,10 +113,12 @@ bool FileController::saveAs()
 
 bool FileController::saveTo(const QString &file)
 {
+    const QString before = m_document.file();
     if (const auto issue = m_document.saveAs(file)) {
         report(*issue);
         return false;
     }
+    emit saved(before, file);
     m_settings.addRecentFile(file);
     m_settings.setLastFolder(QFileInfo(file).absolutePath());
     emit done(tr("Saved %1").arg(QDir::toNativeSeparators(file)));

@@ -39,6 +39,12 @@ signals:
     /// The plan is about to be written or judged: what is being typed is to be put into it now.
     void commitRequested();
     /// For the status bar.
+    /// The plan was saved; `before`: the file that it had until then.
+    void saved(const QString &before, const QString &file);
+    /// A new plan was begun.
+    void begun();
+    /// A result of the probe is to be imported.
+    void resultOpened(const QString &file);
     void done(const QString &text);
 
 private:

@@ -11,6 +11,9 @@
 #include "ui/choosers/model_list.h"
 #include "ui/document/plan_files.h"
 #include "ui/icons.h"
+#include "ui/measured/measured_runs.h"
+#include "ui/measured/measured_view.h"
+#include "ui/measured/probe_process.h"
 #include "ui/panel/field_row.h"
 #include "ui/panel/plan_panel.h"
 #include "ui/window/file_controller.h"
@@ -96,7 +99,11 @@ MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &pat
     : m_settings(paths.settingsFile)
     , m_dataFolder(dataFolderOf(paths))
     , m_workingCopy(m_document, m_dataFolder)
-    , m_runner(std::move(estimate))
+    , m_runner(estimate)
+    , m_estimate(estimate)
+    , m_comparer(std::move(estimate))
+    , m_runs(new MeasuredRuns(QDir(m_dataFolder).filePath(QStringLiteral("unsaved.runs")), this))
+    , m_probe(new ProbeProcess(paths.probeProgram, this))
 {
     setObjectName(QStringLiteral("mainWindow"));
     setWindowIcon(programIcon());
@@ -138,6 +145,8 @@ void MainWindow::makeViews()
     m_tabs->setAccessibleName(tr("Views"));
     m_tabs->addTab(m_timeline, tr("&Timeline"));
     m_tabs->addTab(m_breakdown, tr("Brea&kdown"));
+    m_measured = new MeasuredView(&m_display, m_runs, this);
+    m_tabs->addTab(m_measured, tr("Measure&d"));
 
     m_rows = new QSplitter(Qt::Vertical, this);
     m_rows->addWidget(m_chart);
@@ -221,6 +230,7 @@ void MainWindow::connectViews()
 void MainWindow::start(const QString &file)
 {
     const bool isUnsaved = bringBackWork();
+    m_runs->setPlanFile(m_document.file());
     if (!file.isEmpty()) {
         if (const auto opened = openPlanOrConfig(file); !opened) {
             m_files->report(opened.issue());
@@ -292,6 +302,7 @@ void MainWindow::planChanged()
 {
     m_model->setModel(m_document.plan().model);
     m_runner.request(m_document.plan());
+    requestComparison();
 }
 
 void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)

@@ -24,10 +24,13 @@ namespace headroom {
 class BreakdownView;
 class ChartWidget;
 class FileController;
+class MeasuredRuns;
+class MeasuredView;
 class MemoryChart;
 class MessageBar;
 class ModelChooser;
 class PlanPanel;
+class ProbeProcess;
 class TimelineChart;
 class VerdictBar;
 struct FileKind;
@@ -36,6 +39,7 @@ struct FileKind;
 struct WindowPaths {
     QString settingsFile; ///< INI file; empty: the user's own
     QString dataFolder;   ///< of the working plan; empty: the user's own
+    QString probeProgram; ///< headroom-probe; empty: the one beside this program
 };
 
 /// The window: control -> command -> document -> background estimate -> one immutable result -> all views.
@@ -62,6 +66,11 @@ public:
     BreakdownView *breakdown() const { return m_breakdown; }
     ModelChooser *modelChooser() const { return m_model; }
     QTabWidget *tabs() const { return m_tabs; }
+    MeasuredRuns *runs() const { return m_runs; }
+    MeasuredView *measured() const { return m_measured; }
+    ProbeProcess *probe() const { return m_probe; }
+    /// Adds a result of the probe to the plan's runs and shows it; what is wrong with it is said in the message bar.
+    bool importResult(const QString &file);
 
     /// The result that the views show; null: none, or the plan cannot be estimated.
     const std::shared_ptr<const Estimate> &shown() const { return m_shown; }
@@ -103,6 +112,17 @@ private:
     /// Asks for a file and writes what the views show into it; what goes wrong is said in the message bar.
     void writeShown(const QString &title, const std::vector<FileKind> &kinds,
                     const std::function<std::optional<Issue>(const QString &)> &write);
+    void connectMeasuring();
+    void measure(MeasureSettings::How how);
+    void chooseAndImport();
+    void removeRun();
+    void takePlanOfRun();
+    void exportComparison();
+    /// Lays the chosen run beside an estimate of the plan as it is; without a run the marks go.
+    void requestComparison();
+    void showComparison(const std::shared_ptr<const Estimate> &estimate);
+    /// All runs beside estimates of the plan, for the report.
+    std::vector<MeasuredRun> measuredRuns() const;
     void about();
     /// Puts what is being typed into the plan.
     void commitEdits();
@@ -121,6 +141,8 @@ private:
     DisplaySettings m_display;
     Highlight m_highlight;
     EstimateRunner m_runner;
+    EstimateRunner::Function m_estimate; ///< for the report's runs, made when it is written
+    EstimateRunner m_comparer;           ///< of the plan as the chosen run took it
     std::shared_ptr<const Estimate> m_shown;
     bool m_hasRest = false; ///< only the memory chart has m_shown yet
     Estimate::Step m_step = Estimate::Step::Steady;
@@ -136,6 +158,9 @@ private:
     MemoryChart *m_chart = nullptr;
     TimelineChart *m_timeline = nullptr;
     BreakdownView *m_breakdown = nullptr;
+    MeasuredRuns *m_runs = nullptr;
+    MeasuredView *m_measured = nullptr;
+    ProbeProcess *m_probe = nullptr;
     QTabWidget *m_tabs = nullptr;
     QSplitter *m_columns = nullptr;
     QSplitter *m_rows = nullptr;

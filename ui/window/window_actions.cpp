@@ -68,6 +68,15 @@ void MainWindow::makeActions()
     a.pinBaseline = make(tr("&Pin baseline"), Qt::CTRL | Qt::Key_B, tr("Keep this result beside the next ones, to compare"), "pin");
     a.releaseBaseline = make(tr("Re&lease baseline"), Qt::CTRL | Qt::SHIFT | Qt::Key_B, tr("Compare with nothing"));
 
+    a.measureHere = make(tr("On a &GPU of this machine..."), Qt::CTRL | Qt::Key_M, tr("Run the plan with PyTorch here and compare"));
+    a.measureThere = make(tr("On another machine over &SSH..."), {}, tr("Run the plan with PyTorch on another machine and compare"));
+    a.measureDry = make(tr("&Dry run..."), {}, tr("Run the plan on PyTorch's fake tensors, without a GPU, and compare"));
+    a.cancelMeasuring = make(tr("&Cancel measuring"), {}, tr("End the run that goes on"));
+    a.cancelMeasuring->setEnabled(false);
+    a.importResult = make(tr("&Import a result..."), Qt::CTRL | Qt::Key_I, tr("Add a result that the probe wrote elsewhere"));
+    a.removeRun = make(tr("&Remove the chosen run..."), {}, tr("Remove a measured run from this plan"));
+    a.exportComparison = make(tr("&Export the comparison as CSV..."), {}, tr("Write predicted and measured figures as a table"));
+
     a.findModel = make(tr("Find a &model"), Qt::CTRL | Qt::Key_L, tr("Search the model presets"));
     a.findGpu = make(tr("Find a &GPU"), Qt::CTRL | Qt::Key_G, tr("Search the GPUs"));
     a.toPlan = make(tr("Go to the &plan"), Qt::Key_F6, tr("Move the keyboard to the plan panel"));
@@ -141,6 +150,11 @@ void MainWindow::makeMenus()
     view->addSeparator();
     view->addActions({a.panel, a.toPlan});
 
+    QMenu *measure = menuBar()->addMenu(tr("&Measure"));
+    measure->addActions({a.measureHere, a.measureThere, a.measureDry, a.cancelMeasuring});
+    measure->addSeparator();
+    measure->addActions({a.importResult, a.removeRun, a.exportComparison});
+
     QMenu *help = menuBar()->addMenu(tr("&Help"));
     help->addActions({a.about, a.aboutQt});
 
@@ -168,6 +182,7 @@ void MainWindow::makeMenus()
         whenShown([this] { m_document.setBaseline(m_shown); });
     });
     connect(a.releaseBaseline, &QAction::triggered, this, [this] { m_document.setBaseline(nullptr); });
+    connectMeasuring();
     connect(a.findModel, &QAction::triggered, m_model, [this] { m_model->setFocus(Qt::ShortcutFocusReason); });
     connect(a.findGpu, &QAction::triggered, this, [this] {
         m_panel->reveal("gpus");

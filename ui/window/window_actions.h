@@ -13,6 +13,7 @@ namespace headroom {
 struct MainWindow::Actions {
     QAction *newPlan, *open, *openConfig, *save, *saveAs, *exportReport, *exportBreakdown, *quit;
     QAction *undo, *redo, *pinBaseline, *releaseBaseline;
+    QAction *measureHere, *measureThere, *measureDry, *cancelMeasuring, *importResult, *removeRun, *exportComparison;
     QAction *findModel, *findGpu, *toPlan, *panel;
     QAction *gib, *gb, *firstStep, *steadyState;
     QAction *about, *aboutQt;

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/measure/comparison.h"
+#include "ui/charts/memory_chart.h"
+#include "ui/charts/timeline_chart.h"
+#include "ui/document/plan_files.h"
+#include "ui/measured/measure_dialog.h"
+#include "ui/measured/measured_marks.h"
+#include "ui/measured/measured_runs.h"
+#include "ui/measured/measured_view.h"
+#include "ui/measured/probe_process.h"
+#include "ui/window/file_controller.h"
+#include "ui/window/file_dialogs.h"
+#include "ui/window/message_bar.h"
+#include "ui/window/window_actions.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QStatusBar>
+#include <QTabWidget>
+
+namespace headroom {
+namespace {
+
+constexpr int statusMs = 6000;
+
+QString nameOfRun(MeasureSettings::How how)
+{
+    const QString when = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd-HHmmss"));
+    return when + (how == MeasureSettings::How::Dry ? QLatin1String("-dry-run") : QLatin1String("-gpu"));
+}
+
+} // namespace
+
+void MainWindow::connectMeasuring()
+{
+    const Actions &a = *m_actions;
+    connect(a.measureHere, &QAction::triggered, this, [this] { measure(MeasureSettings::How::Here); });
+    connect(a.measureThere, &QAction::triggered, this, [this] { measure(MeasureSettings::How::There); });
+    connect(a.measureDry, &QAction::triggered, this, [this] { measure(MeasureSettings::How::Dry); });
+    connect(a.cancelMeasuring, &QAction::triggered, m_probe, &ProbeProcess::cancel);
+    connect(a.importResult, &QAction::triggered, this, &MainWindow::chooseAndImport);
+    connect(a.removeRun, &QAction::triggered, this, &MainWindow::removeRun);
+    connect(a.exportComparison, &QAction::triggered, this, &MainWindow::exportComparison);
+    connect(m_measured, &MeasuredView::measureRequested, this, [this] { measure(m_settings.measure().how); });
+    connect(m_measured, &MeasuredView::importRequested, this, &MainWindow::chooseAndImport);
+    connect(m_measured, &MeasuredView::removeRequested, this, &MainWindow::removeRun);
+    connect(m_measured, &MeasuredView::cancelRequested, m_probe, &ProbeProcess::cancel);
+    connect(m_measured, &MeasuredView::takePlanRequested, this, &MainWindow::takePlanOfRun);
+    connect(m_measured, &MeasuredView::exportRequested, this, &MainWindow::exportComparison);
+
+    connect(m_probe, &ProbeProcess::progress, this, [this](const QString &text) {
+        m_measured->setProgress(text);
+        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry})
+            action->setEnabled(false);
+        m_actions->cancelMeasuring->setEnabled(true);
+    });
+    const auto ended = [this] {
+        m_measured->setProgress({});
+        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry})
+            action->setEnabled(true);
+        m_actions->cancelMeasuring->setEnabled(false);
+    };
+    connect(m_probe, &ProbeProcess::finished, this, [this, ended](const QString &file) {
+        ended();
+        if (const auto issue = m_runs->add(file, nameOfRun(m_settings.measure().how))) {
+            m_files->report(*issue);
+            return;
+        }
+        m_tabs->setCurrentWidget(m_measured);
+        statusBar()->showMessage(tr("Measured"), statusMs);
+    });
+    connect(m_probe, &ProbeProcess::failed, this, [this, ended](const QString &text) {
+        ended();
+        m_messages->show(MessageBar::Kind::Error, tr("Measuring failed. %1").arg(text));
+    });
+    connect(m_probe, &ProbeProcess::cancelled, this, [this, ended] {
+        ended();
+        statusBar()->showMessage(tr("Measuring was cancelled"), statusMs);
+    });
+
+    connect(&m_document, &PlanDocument::fileChanged, this, [this] {
+        for (const Issue &issue : m_runs->setPlanFile(m_document.file()))
+            m_messages->show(MessageBar::Kind::Warning, issueText(issue));
+    });
+    connect(m_files, &FileController::saved, this, [this](const QString &before, const QString &file) {
+        if (const auto issue = m_runs->follow(before, file))
+            m_files->report(*issue);
+    });
+    connect(m_files, &FileController::begun, m_runs, &MeasuredRuns::clearUnsaved);
+    connect(m_files, &FileController::resultOpened, this, &MainWindow::importResult);
+    connect(m_runs, &MeasuredRuns::currentChanged, this, &MainWindow::requestComparison);
+    connect(&m_comparer, &EstimateRunner::finished, this, &MainWindow::showComparison);
+    connect(&m_comparer, &EstimateRunner::failed, this, [this](const Issue &issue) {
+        m_measured->setReason(tr("This plan cannot be estimated. %1").arg(issueText(issue)));
+        m_chart->setMeasured(std::nullopt);
+        m_timeline->setMeasured(std::nullopt);
+    });
+    requestComparison();
+}
+
+void MainWindow::measure(MeasureSettings::How how)
+{
+    if (m_probe->isRunning())
+        return;
+    commitEdits();
+    MeasureSettings settings = m_settings.measure();
+    settings.how = how;
+    MeasureDialog dialog(settings, this);
+    if (dialog.exec() != QDialog::Accepted)
+        return;
+    m_settings.setMeasure(dialog.settings());
+    m_tabs->setCurrentWidget(m_measured);
+    if (const auto issue = m_probe->start(m_document.plan(), dialog.settings()))
+        m_files->report(*issue);
+}
+
+bool MainWindow::importResult(const QString &file)
+{
+    if (const auto issue = m_runs->add(file)) {
+        m_files->report(*issue);
+        return false;
+    }
+    m_tabs->setCurrentWidget(m_measured);
+    m_settings.setLastFolder(QFileInfo(file).absolutePath());
+    statusBar()->showMessage(tr("Imported %1").arg(QDir::toNativeSeparators(file)), statusMs);
+    return true;
+}
+
+void MainWindow::chooseAndImport()
+{
+    const QStringList files = QFileDialog::getOpenFileNames(this, tr("Import results of the probe"), m_settings.lastFolder(),
+                                                            tr("Results of the probe (*.headroom-probe.json);;All files (*)"));
+    for (const QString &file : files)
+        importResult(file);
+}
+
+void MainWindow::removeRun()
+{
+    const StoredRun *run = m_runs->currentRun();
+    if (!run)
+        return;
+    QMessageBox box(QMessageBox::Question, tr("Remove a run"), tr("Remove %1?").arg(run->name), QMessageBox::Yes | QMessageBox::Cancel,
+                    this);
+    box.setInformativeText(tr("The file %1 is deleted.").arg(QDir::toNativeSeparators(run->file)));
+    if (box.exec() != QMessageBox::Yes)
+        return;
+    if (const auto issue = m_runs->remove(m_runs->current()))
+        m_files->report(*issue);
+}
+
+void MainWindow::takePlanOfRun()
+{
+    const StoredRun *run = m_runs->currentRun();
+    if (!run)
+        return;
+    // What the run knows nothing of stays: the name, and the GPUs that the plan is judged on.
+    TrainingPlan plan = run->result.plan;
+    plan.name = m_document.plan().name;
+    plan.gpus = m_document.plan().gpus;
+    plan.folder = m_document.plan().folder;
+    // A preset and its config.json are one model: then the name is the better one.
+    const auto differences = planDifferences(run->result.plan, m_document.plan());
+    if (std::none_of(differences.begin(), differences.end(), [](const PlanDifference &difference) { return difference.path == "model"; }))
+        plan.model = m_document.plan().model;
+    m_document.setPlan(plan, tr("Plan of the run %1").arg(run->name));
+}
+
+void MainWindow::exportComparison()
+{
+    if (!m_runs->currentRun())
+        return;
+    writeShown(tr("Export the comparison"), {{tr("Tables"), QStringLiteral(".csv")}},
+               [this](const QString &file) { return writeFile(file, m_measured->csv().toUtf8()); });
+}
+
+void MainWindow::requestComparison()
+{
+    const StoredRun *run = m_runs->currentRun();
+    m_actions->removeRun->setEnabled(run != nullptr);
+    m_actions->exportComparison->setEnabled(run != nullptr);
+    if (run) {
+        m_comparer.request(planToCompare(m_document.plan(), run->result).plan);
+        return;
+    }
+    m_measured->setReason({});
+    m_chart->setMeasured(std::nullopt);
+    m_timeline->setMeasured(std::nullopt);
+}
+
+void MainWindow::showComparison(const std::shared_ptr<const Estimate> &estimate)
+{
+    const StoredRun *run = m_runs->currentRun();
+    if (!run || m_comparer.isBusy())
+        return;
+    const Comparison comparison = compare(*estimate, m_document.plan(), run->result);
+    m_measured->setComparison(comparison);
+    const MeasuredMarks marks = measuredMarks(run->name, comparison, run->result);
+    m_chart->setMeasured(marks);
+    m_timeline->setMeasured(marks);
+}
+
+std::vector<MeasuredRun> MainWindow::measuredRuns() const
+{
+    std::vector<MeasuredRun> runs;
+    for (const StoredRun &run : m_runs->runs()) {
+        const auto predicted = m_estimate(planToCompare(m_document.plan(), run.result).plan, {});
+        if (predicted)
+            runs.push_back({QStringLiteral("%1 (%2)").arg(run.name, QString::fromStdString(probeTitle(run.result))).toStdString(),
+                            compare(**predicted, m_document.plan(), run.result)});
+    }
+    return runs;
+}
+
+} // namespace headroom
