@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/headroom-cli/plan_arguments.h"
+#include "core/measure/comparison.h"
 
 #include <optional>
 #include <string>
@@ -22,7 +23,8 @@ int runEstimate(const EstimateArguments &arguments);
 
 struct ReportArguments {
     PlanArguments plans;
-    std::string format = "markdown"; ///< markdown | csv | json
+    std::string format = "markdown";   ///< markdown | csv | json
+    std::vector<std::string> measured; ///< --measured FILE: results of the one plan, for Markdown
 };
 int runReport(const ReportArguments &arguments);
 
@@ -33,6 +35,10 @@ struct CompareArguments {
     std::optional<double> check;      ///< --check: 0.05 for 5%
 };
 int runCompare(const CompareArguments &arguments);
+
+/// Each result beside an estimate of the plan as it took it; nullopt where something is wrong, which was complained of.
+std::optional<std::vector<MeasuredRun>> compareResults(const TrainingPlan &plan, const std::string &planFile,
+                                                       const std::vector<std::string> &files);
 
 /// Answers allocation sequences, a line each.
 int runReplayAllocator(const std::string &linesFile);

@@ -23,7 +23,39 @@ struct Compared {
     std::string planTitle;
 };
 
-/// The plan with --set and --gpu carried out, and every result; what is wrong is complained of, all of it.
+} // namespace
+
+std::optional<std::vector<MeasuredRun>> compareResults(const TrainingPlan &plan, const std::string &planFile,
+                                                       const std::vector<std::string> &files)
+{
+    std::vector<ProbeResult> results;
+    for (const std::string &file : files) {
+        Result<ProbeResult> result = readProbeFile(file);
+        if (result)
+            results.push_back(std::move(*result));
+        else
+            complain(toString(result.issue()));
+    }
+    if (results.size() != files.size())
+        return std::nullopt;
+    std::vector<MeasuredRun> runs;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const Result<EstimatePointer> predicted = estimateChecked(planToCompare(plan, results[i]).plan);
+        if (!predicted) {
+            Issue issue = predicted.issue();
+            if (issue.file.empty())
+                issue.file = planFile;
+            complain(toString(issue));
+            return std::nullopt;
+        }
+        runs.push_back({files[i], compare(**predicted, plan, results[i])});
+    }
+    return runs;
+}
+
+namespace {
+
+/// The plan with --set and --gpu carried out, beside every result; what is wrong is complained of.
 std::optional<Compared> compareFiles(const CompareArguments &arguments)
 {
     if (const std::optional<Issue> issue = checkArguments(arguments.plan)) {
@@ -31,32 +63,14 @@ std::optional<Compared> compareFiles(const CompareArguments &arguments)
         return std::nullopt;
     }
     const Result<TrainingPlan> plan = planArgument(arguments.plan.files.front(), arguments.plan);
-    if (!plan)
+    if (!plan) {
         complain(toString(plan.issue()));
-    std::vector<ProbeResult> results;
-    for (const std::string &file : arguments.results) {
-        Result<ProbeResult> result = readProbeFile(file);
-        if (result)
-            results.push_back(std::move(*result));
-        else
-            complain(toString(result.issue()));
-    }
-    if (!plan || results.size() != arguments.results.size())
         return std::nullopt;
-
-    Compared compared{{}, planTitle(*plan)};
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const Result<EstimatePointer> predicted = estimateChecked(planToCompare(*plan, results[i]).plan);
-        if (!predicted) {
-            Issue issue = predicted.issue();
-            if (issue.file.empty())
-                issue.file = arguments.plan.files.front();
-            complain(toString(issue));
-            return std::nullopt;
-        }
-        compared.runs.push_back({arguments.results[i], compare(**predicted, *plan, results[i])});
     }
-    return compared;
+    std::optional<std::vector<MeasuredRun>> runs = compareResults(*plan, arguments.plan.files.front(), arguments.results);
+    if (!runs)
+        return std::nullopt;
+    return Compared{std::move(*runs), planTitle(*plan)};
 }
 
 std::string textOf(const MeasuredRun &run, ByteUnit unit)

@@ -179,12 +179,22 @@ int runCommandLine(int argc, char **argv)
         ->check(isFormat({"markdown", "csv", "json"}))
         ->type_name("markdown|csv|json")
         ->default_str("");
+    reportCommand
+        ->add_option("--measured", reportArguments.measured, "Lay a result of the probe beside the one plan (Markdown); may be repeated")
+        ->type_name("RESULT")
+        ->allow_extra_args(false)
+        ->check(isNamed());
     reportCommand->footer(fmt::format("Examples:\n"
                                       "  headroom-cli report plan.headroom.json > report.md\n"
                                       "  headroom-cli report a.headroom.json b.headroom.json --as csv > figures.csv\n\n"
                                       "PDF and pictures: headroom --export report.pdf plan.headroom.json (needs no display).\n\n{}",
                                       exitStatuses));
-    reportCommand->callback([&] { status = runReport(reportArguments); });
+    reportCommand->callback([&] {
+        if (!reportArguments.measured.empty() && (reportArguments.plans.files.size() != 1 || reportArguments.format != "markdown"))
+            throw CLI::ValidationError("--measured",
+                                       "goes with one plan, as Markdown (headroom-cli compare --as csv or json has the rows)");
+        status = runReport(reportArguments);
+    });
 
     CompareArguments compareArguments;
     bool compareAsJson = false;

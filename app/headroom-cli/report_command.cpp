@@ -11,6 +11,11 @@ int runReport(const ReportArguments &arguments)
     const std::optional<std::vector<EstimatePointer>> estimates = estimateArguments(arguments.plans);
     if (!estimates)
         return BadInput;
+    std::optional<std::vector<MeasuredRun>> runs = std::vector<MeasuredRun>();
+    if (!arguments.measured.empty())
+        runs = compareResults(estimates->front()->plan, arguments.plans.files.front(), arguments.measured);
+    if (!runs)
+        return BadInput;
     Output output;
     if (arguments.format == "csv") {
         output.write(writeCsv(*estimates));
@@ -18,7 +23,7 @@ int runReport(const ReportArguments &arguments)
         output.write(writeJson(*estimates));
     } else {
         for (std::size_t i = 0; i < estimates->size(); ++i)
-            output.write((i == 0 ? "" : "\n") + writeMarkdown(buildReport(*(*estimates)[i], arguments.plans.unit)));
+            output.write((i == 0 ? "" : "\n") + writeMarkdown(buildReport(*(*estimates)[i], arguments.plans.unit, *runs)));
     }
     return output.finish(Success);
 }

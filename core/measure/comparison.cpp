@@ -146,7 +146,16 @@ std::string endingOf(const Estimate &estimate, const ProbeResult &result, bool s
         text += left.value < 0 ? fmt::format(": {} more than the GPU has{}", formatBytes(-left), others)
                                : fmt::format(": by the estimate it would have fitted with {} to spare{}", formatBytes(left), others);
     }
-    return text + (samePlan ? "." : ". But the estimate is of a plan that differs from the one that ran.");
+    text += '.';
+    std::string held;
+    for (const auto &[what, bytes] :
+         {std::pair("weights", error.alive.weights), std::pair("gradients", error.alive.gradients),
+          std::pair("optimizer state", error.alive.optimizer), std::pair("allocated in all", error.alive.allocated)})
+        if (bytes)
+            held += fmt::format("{}{} {}", held.empty() ? "" : ", ", formatBytes(*bytes), what);
+    if (!held.empty())
+        text += fmt::format(" When it ended, there were {}.", held);
+    return text + (samePlan ? "" : " But the estimate is of a plan that differs from the one that ran.");
 }
 
 std::vector<std::string> notesOn(const TrainingPlan &plan, const ProbeResult &result)
@@ -237,10 +246,10 @@ Comparison compare(const Estimate &estimate, const TrainingPlan &given, const Pr
     Rows rows;
     rows.add(ComparisonGroup::Parameters, "parameters.total", "total", estimate.parametersTotal, result.parametersTotal);
     rows.add(ComparisonGroup::Parameters, "parameters.trainable", "trainable", estimate.parametersTrainable, result.parametersTrainable);
-    rows.add(ComparisonGroup::Steady, "steady.weights", "weights", estimate.steady.weights, result.steadyWeights);
-    rows.add(ComparisonGroup::Steady, "steady.gradients", "gradients", estimate.steady.gradients, result.steadyGradients);
-    rows.add(ComparisonGroup::Steady, "steady.optimizer", "optimizer", estimate.steady.optimizer, result.steadyOptimizer);
-    rows.add(ComparisonGroup::Steady, "steady.allocated", "allocated", estimate.steady.allocated, result.steadyAllocated);
+    rows.add(ComparisonGroup::Steady, "steady.weights", "weights", estimate.steady.weights, result.steady.weights);
+    rows.add(ComparisonGroup::Steady, "steady.gradients", "gradients", estimate.steady.gradients, result.steady.gradients);
+    rows.add(ComparisonGroup::Steady, "steady.optimizer", "optimizer", estimate.steady.optimizer, result.steady.optimizer);
+    rows.add(ComparisonGroup::Steady, "steady.allocated", "allocated", estimate.steady.allocated, result.steady.allocated);
     rows.add(ComparisonGroup::Activations, "saved_activations", "activations", estimate.savedActivations, result.savedActivations);
     // A dry run's zero is no figure: nothing reserves memory there.
     ProbeResult known = result;

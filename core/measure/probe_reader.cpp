@@ -213,9 +213,16 @@ std::vector<ProbeStep> readSteps(const JsonValue &value)
     return steps;
 }
 
+ProbeAlive readAlive(const JsonValue &value, std::string where)
+{
+    const Group group(value, std::move(where), {"weights", "gradients", "optimizer", "allocated"});
+    return {group.optionalBytes("weights"), group.optionalBytes("gradients"), group.optionalBytes("optimizer"),
+            group.optionalBytes("allocated")};
+}
+
 ProbeError readError(const JsonValue &value)
 {
-    const Group group(value, "error", {"kind", "message", "step", "phase", "place"});
+    const Group group(value, "error", {"kind", "message", "step", "phase", "alive", "place"});
     ProbeError error;
     error.kind = group.text("kind");
     error.message = group.text("message", longestMessage);
@@ -224,6 +231,8 @@ ProbeError readError(const JsonValue &value)
         error.step = static_cast<int>(group.whole(*step, "step", 0, static_cast<double>(mostSteps)));
     if (group.optional("phase") != nullptr)
         error.phase = readPhaseName(group, "phase");
+    if (const JsonValue *alive = group.optional("alive"))
+        error.alive = readAlive(*alive, "error.alive");
     return error;
 }
 
@@ -362,11 +371,7 @@ ProbeResult readDocument(const JsonValue &document)
         result.parametersTrainable = count("trainable");
     }
     if (const JsonValue *value = group.optional("steady")) {
-        const Group steady(*value, "steady", {"weights", "gradients", "optimizer", "allocated"});
-        result.steadyWeights = steady.optionalBytes("weights");
-        result.steadyGradients = steady.optionalBytes("gradients");
-        result.steadyOptimizer = steady.optionalBytes("optimizer");
-        result.steadyAllocated = steady.optionalBytes("allocated");
+        result.steady = readAlive(*value, "steady");
     }
     result.savedActivations = group.optionalBytes("saved_activations");
     result.steps = readSteps(group.required("steps"));

@@ -57,6 +57,12 @@ struct ProbeStep {
     bool operator==(const ProbeStep &) const = default;
 };
 
+/// Bytes counted tensor by tensor, and what PyTorch reports as allocated; unset: not known.
+struct ProbeAlive {
+    std::optional<Bytes> weights, gradients, optimizer, allocated;
+    bool operator==(const ProbeAlive &) const = default;
+};
+
 /// What ended the run early. The figures up to then are kept.
 struct ProbeError {
     std::string kind;           ///< "out-of-memory" or another word
@@ -64,6 +70,7 @@ struct ProbeError {
     std::string place;          ///< in which function, for errors that should not be; may be empty
     std::optional<int> step;    ///< 0-based; unset: before the first step
     std::optional<Phase> phase; ///< unset: not known
+    ProbeAlive alive;           ///< at that moment
     bool outOfMemory() const { return kind == "out-of-memory"; }
     bool operator==(const ProbeError &) const = default;
 };
@@ -76,7 +83,7 @@ struct ProbeResult {
     std::optional<ProbeGpu> gpu; ///< unset in a dry run
     int rank = 0, ranks = 1;
     std::optional<std::int64_t> parametersTotal, parametersTrainable; ///< elements; unset where the run ended before they were known
-    std::optional<Bytes> steadyWeights, steadyGradients, steadyOptimizer, steadyAllocated; ///< counted tensor by tensor, between two steps
+    ProbeAlive steady;                                                ///< between two steps
     std::optional<Bytes> savedActivations;
     std::optional<ProbePhase> load; ///< while the model was built; unset: not known
     std::vector<ProbeStep> steps;

@@ -565,6 +565,12 @@ void CliCommandsTest::compareExports()
     const CliRun markdown = runCli({"compare", m_example, m_dryRun, "--as", "markdown"});
     QVERIFY(markdown.output.startsWith("# Qwen3-8B"));
     QVERIFY(markdown.output.contains("| Figure |  | Predicted | Measured | Error |"));
+    const CliRun report = runCli({"report", m_example, "--measured", m_dryRun});
+    QCOMPARE(report.status, 0);
+    QVERIFY(report.output.contains("## Predicted and measured"));
+    QVERIFY(report.output.indexOf("## Predicted and measured") < report.output.indexOf("## How to reproduce"));
+    QVERIFY(!runCli({"report", m_example}).output.contains("## Predicted and measured"));
+    QCOMPARE(runCli({"report", m_example, "--measured", m_dryRun, "--as", "csv"}).status, 2);
     QVERIFY(!runCli({"compare", m_example, m_dryRun, "--as", "json"}).object()["rows"].toArray().isEmpty());
 }
 

@@ -81,7 +81,7 @@ private slots:
         QVERIFY(result->gpu.has_value());
         QCOMPARE(result->gpu->capacity.value, 150754820096);
         QCOMPARE(result->parametersTotal, std::optional<std::int64_t>(100));
-        QVERIFY(result->steadyOptimizer == Bytes{512});
+        QVERIFY(result->steady.optimizer == Bytes{512});
         QVERIFY(result->savedActivations == Bytes{1024});
         QCOMPARE(result->steps.size(), std::size_t{1});
         const ProbeStep &step = result->steps.front();

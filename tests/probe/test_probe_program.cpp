@@ -7,11 +7,13 @@
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
 #include <QRegularExpression>
+#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -375,6 +377,26 @@ private slots:
         QCOMPARE(result.status, 3);
         QVERIFY2(result.error.contains("No route to host") && result.error.contains("could not reach unreachable"), result.error);
         QVERIFY(!QFile::exists(m_output));
+    }
+
+    /// docs/validation/make_table.py, with results that are there already.
+    void theValidationTableIsMade()
+    {
+        const QString python = QStandardPaths::findExecutable("python3");
+        if (python.isEmpty())
+            QSKIP("there is no python3 to run docs/validation/make_table.py with");
+        QProcess process;
+        prepare(process, {});
+        process.start(python, {"-B", QStringLiteral(HEADROOM_SOURCE_DIR "/docs/validation/make_table.py"), "--programs",
+                               QFileInfo(QStringLiteral(HEADROOM_PROBE)).path(), "--python", folder + "stand_in_python.sh", "--probe",
+                               path("probe.pyz"), "--dry-run", "--only", "qwen-0.6b-lora", "--only", "llama-1b-full", "--keep", path("kept"),
+                               "--output", path("table.md")});
+        QVERIFY(process.waitForFinished(120'000));
+        QVERIFY2(process.exitCode() == 0, process.readAllStandardError());
+        const QByteArray table = contentOf(path("table.md"));
+        QVERIFY2(table.contains("| plan | allocated, predicted | allocated, measured | allocated, error |"), table);
+        QVERIFY(QString::fromUtf8(table).contains(QRegularExpression("\\| qwen-0.6b-lora \\| [0-9.]+ \\| 19.98 \\| -[0-9.]+% \\|")));
+        QVERIFY(table.contains("Furthest off: allocated"));
     }
 
     // --- the remote side's text ---

@@ -26,7 +26,7 @@ struct BarShape {
     std::size_t bar = 0;                ///< index of the GPU
     std::optional<Component> component; ///< Component and Ghost only
     QRectF area;
-    Bytes bytes; ///< Measured only
+    Bytes bytes = {}; ///< Measured only
 };
 
 /// The product's face: a stacked bar for each selected GPU inside an outline as tall as the GPU's memory. From the bottom

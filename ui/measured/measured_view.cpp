@@ -91,6 +91,7 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     auto *bar = new QProgressBar(m_progressRow);
     bar->setRange(0, 0);
     bar->setTextVisible(false);
+    bar->setAccessibleName(tr("A run goes on"));
     bar->setMaximumWidth(character * 12);
     auto *progress = new QHBoxLayout(m_progressRow);
     progress->setContentsMargins(0, 0, 0, 0);

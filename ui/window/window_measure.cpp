@@ -21,6 +21,8 @@
 #include <QStatusBar>
 #include <QTabWidget>
 
+#include <algorithm>
+
 namespace headroom {
 namespace {
 

@@ -1,0 +1,431 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The Measured tab: runs are imported, told apart, kept with the plan and compared; a run is started, followed and cancelled.
+#include "window_fixture.h"
+
+#include "core/measure/probe_result.h"
+#include "ui/charts/memory_chart.h"
+#include "ui/charts/timeline_chart.h"
+#include "ui/measured/comparison_model.h"
+#include "ui/measured/measure_dialog.h"
+#include "ui/measured/measured_runs.h"
+#include "ui/measured/measured_view.h"
+#include "ui/measured/probe_process.h"
+#include "ui/window/message_bar.h"
+
+#include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QDialogButtonBox>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QRadioButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QTreeView>
+#include <QTreeWidget>
+
+using namespace headroom;
+using namespace headroom::test;
+
+namespace {
+
+const QString results = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/data/results/");
+const QString dryRun = results + "qwen3-8b-lora-dry-run.headroom-probe.json";
+const QString gpuRun = results + "qwen3-8b-lora-rtx-4090-made-up.headroom-probe.json";
+const QString outOfMemory = results + "qwen3-8b-lora-out-of-memory-made-up.headroom-probe.json";
+const QString example = QStringLiteral(HEADROOM_SOURCE_DIR "/presets/examples/qwen3-8b-lora-24gb.headroom.json");
+
+EstimateRunner::Function engine()
+{
+    return [](const TrainingPlan &plan, std::stop_token cancel) { return estimate(plan, std::move(cancel)); };
+}
+
+/// The example in the test's own folder: runs are kept beside it.
+QString examplePlan(const Folder &folder)
+{
+    QFile file(example);
+    return file.open(QIODevice::ReadOnly) ? folder.write("plan.headroom.json", file.readAll()) : QString();
+}
+
+QString cell(MainWindow &window, const char *figure, int column)
+{
+    const QModelIndex index = window.measured()->model()->find(figure);
+    return index.isValid() ? index.siblingAtColumn(column).data().toString() : QStringLiteral("no row");
+}
+
+bool compared(MainWindow &window, const char *figure)
+{
+    return QTest::qWaitFor([&] { return window.measured()->model()->find(figure).isValid(); });
+}
+
+QPushButton *buttonOf(QWidget *of, const QString &text)
+{
+    for (QPushButton *button : of->findChildren<QPushButton *>())
+        if (button->text().remove('&') == text)
+            return button;
+    return nullptr;
+}
+
+bool isSaid(QWidget *of, const QString &text)
+{
+    for (const QLabel *label : of->findChildren<QLabel *>())
+        if (label->isVisible() && label->text().contains(text))
+            return true;
+    return false;
+}
+
+} // namespace
+
+class TestMeasured : public QObject
+{
+    Q_OBJECT
+
+    /// A stand-in for headroom-probe: a script that does what `body` says; $4 is the result's file.
+    static QString program(const Folder &folder, const QByteArray &body)
+    {
+        const QString file = folder.write("probe.sh", "#!/bin/sh\necho \"$@\" >" + folder.path("arguments").toUtf8() + "\n" + body + "\n");
+        QFile::setPermissions(file, QFile::ReadOwner | QFile::ExeOwner);
+        return file;
+    }
+
+    static std::unique_ptr<MainWindow> openedWith(const Folder &folder, const QString &program)
+    {
+        WindowPaths paths = folder.paths();
+        paths.probeProgram = program;
+        auto window = std::make_unique<MainWindow>(engine(), paths);
+        window->start(examplePlan(folder));
+        window->show();
+        const bool isActive = QTest::qWaitForWindowActive(window.get());
+        return isActive && settled(*window) ? std::move(window) : nullptr;
+    }
+
+    static void measure(MainWindow &window, const QString &action, const std::function<void(MeasureDialog *)> &act)
+    {
+        whenAsked<MeasureDialog>(act);
+        actionOf(window, action)->trigger();
+    }
+
+    static void accept(MeasureDialog *dialog)
+    {
+        QTest::mouseClick(dialog->findChild<QDialogButtonBox *>()->button(QDialogButtonBox::Ok), Qt::LeftButton);
+    }
+
+private slots:
+    void emptyTabSaysWhatToDo()
+    {
+        const Folder folder;
+        const auto window = opened(folder);
+        QVERIFY(window);
+        window->tabs()->setCurrentWidget(window->measured());
+        QVERIFY(isSaid(window->measured(), "Nothing has been measured yet"));
+        QVERIFY(!buttonOf(window->measured(), "Remove")->isEnabled());
+        QVERIFY(!actionOf(*window, "Remove the chosen run")->isEnabled());
+        QVERIFY(!actionOf(*window, "Cancel measuring")->isEnabled());
+    }
+
+    void anImportedRunStandsBesideThePrediction()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window);
+        QAbstractItemModelTester tester(window->measured()->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QVERIFY(window->importResult(gpuRun));
+        QCOMPARE(window->tabs()->currentWidget(), window->measured());
+        QVERIFY(compared(*window, "peak.device"));
+        QCOMPARE(cell(*window, "peak.allocated", ComparisonModel::Predicted), QString("20.00 GiB"));
+        QCOMPARE(cell(*window, "peak.allocated", ComparisonModel::Measured), QString("20.06 GiB"));
+        QCOMPARE(cell(*window, "peak.allocated", ComparisonModel::Error), QString("-0.29 %"));
+        QVERIFY(cell(*window, "peak.allocated", ComparisonModel::Difference).startsWith('-'));
+        QCOMPARE(cell(*window, "parameters.total", ComparisonModel::Measured), QString("8,234,382,336"));
+        QVERIFY(isSaid(window->measured(), "allocated -0.29 %"));
+        QVERIFY(!buttonOf(window->measured(), "Take the run's plan")->isVisible());
+        // Units switch here as everywhere.
+        actionOf(*window, "Sizes in GB")->trigger();
+        QCOMPARE(cell(*window, "peak.allocated", ComparisonModel::Predicted), QString("21.48 GB"));
+        actionOf(*window, "Sizes in GiB")->trigger();
+    }
+
+    void thePredictionFollowsThePlan()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->importResult(dryRun) && compared(*window, "peak.allocated"));
+        QCOMPARE(cell(*window, "peak.allocated", ComparisonModel::Error), QString("0 %"));
+        QVERIFY(!window->document().setField(*findField("batch.sequence_length"), std::int64_t{1024}));
+        QTRY_VERIFY(cell(*window, "peak.allocated", ComparisonModel::Error) != QString("0 %"));
+        QVERIFY(isSaid(window->measured(), "Sequence length"));
+        // And back, by taking the plan that ran, which undo takes back.
+        QPushButton *take = buttonOf(window->measured(), "Take the run's plan");
+        QVERIFY(take->isVisible());
+        QTest::mouseClick(take, Qt::LeftButton);
+        QCOMPARE(window->document().plan().batch.sequenceLength, std::int64_t{2048});
+        QCOMPARE(window->document().plan().model.preset, std::string("Qwen/Qwen3-8B"));
+        QTRY_COMPARE(cell(*window, "peak.allocated", ComparisonModel::Error), QString("0 %"));
+        QVERIFY(!take->isVisible());
+        actionOf(*window, "Undo")->trigger();
+        QCOMPARE(window->document().plan().batch.sequenceLength, std::int64_t{1024});
+    }
+
+    void aRunThatDiedSaysWhere()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->importResult(outOfMemory) && compared(*window, "first_step.phases.loss.allocated"));
+        QVERIFY(isSaid(window->measured(), "ran out of memory in step 1, in backward"));
+        QVERIFY(isSaid(window->measured(), "Micro-batch (2 sequences there, 1 sequence here)"));
+    }
+
+    void runsAreKeptWithThePlanAndToldApart()
+    {
+        const Folder folder;
+        const QString plan = examplePlan(folder);
+        {
+            const auto window = opened(folder, engine(), plan);
+            QVERIFY(window && window->importResult(dryRun) && window->importResult(gpuRun));
+            QVERIFY(window->importResult(dryRun)); // once is enough
+            QCOMPARE(window->runs()->runs().size(), std::size_t{2});
+            QVERIFY(QFile::exists(folder.path("plan.runs/qwen3-8b-lora-dry-run.headroom-probe.json")));
+        }
+        const auto window = opened(folder, engine(), plan);
+        QVERIFY(window);
+        window->tabs()->setCurrentWidget(window->measured());
+        QTreeWidget *list = window->measured()->list();
+        QCOMPARE(list->topLevelItemCount(), 2);
+        QStringList where;
+        for (int i = 0; i < 2; ++i) {
+            where << list->topLevelItem(i)->text(1);
+            QVERIFY(!list->topLevelItem(i)->text(2).isEmpty());
+            QVERIFY(list->topLevelItem(i)->toolTip(0).contains("transformers 5.24.0"));
+        }
+        where.sort();
+        QCOMPARE(where, (QStringList{"NVIDIA GeForce RTX 4090, torch 2.13.0", "dry run, torch 2.13.0+cpu"}));
+        // A click shows the other one.
+        const int other = window->runs()->current() == 0 ? 1 : 0;
+        const bool isGpu = list->topLevelItem(other)->text(1).startsWith("NVIDIA");
+        QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(list->topLevelItem(other)).center());
+        QCOMPARE(window->runs()->current(), other);
+        QTRY_COMPARE(window->measured()->model()->find("peak.device").isValid(), isGpu);
+        // And a run is removed after a question.
+        int asked = 0;
+        answer(QMessageBox::Yes, &asked);
+        QTest::mouseClick(buttonOf(window->measured(), "Remove"), Qt::LeftButton);
+        QCOMPARE(asked, 1);
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+    }
+
+    void runsOfANewPlanMoveWhenItIsSaved()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine());
+        QVERIFY(window && window->importResult(dryRun));
+        const QString unsaved = window->runs()->runs().front().file;
+        QVERIFY(unsaved.startsWith(folder.path("data")));
+        MeasuredRuns *runs = window->runs();
+        QVERIFY(!runs->follow({}, folder.path("kept.headroom.json")));
+        QCOMPARE(runs->runs().size(), std::size_t{1});
+        QCOMPARE(runs->runs().front().file, folder.path("kept.runs/qwen3-8b-lora-dry-run.headroom-probe.json"));
+        QVERIFY(!QFile::exists(unsaved));
+    }
+
+    void aNewPlanHasNoRuns()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine());
+        QVERIFY(window && window->importResult(dryRun));
+        actionOf(*window, "New")->trigger();
+        QVERIFY(window->runs()->runs().empty());
+        QVERIFY(!window->measured()->model()->find("peak.allocated").isValid() || window->measured()->model()->rowCount() == 0);
+    }
+
+    void badResultsAreRefusedInPlace_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("empty") << QByteArray() << "empty";
+        QTest::newRow("newer") << QByteArray("{\"headroom_probe\": 7}") << "newer";
+        QTest::newRow("nested") << QByteArray(1'000'000, '[') << "nested";
+        QTest::newRow("not UTF-8") << QByteArray("{\"\xff\": 1}") << "UTF-8";
+        QTest::newRow("a plan") << QByteArray("{\"headroom_plan\": 1}") << "this is a plan";
+    }
+    void badResultsAreRefusedInPlace()
+    {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, says);
+        const Folder folder;
+        const auto window = opened(folder);
+        QVERIFY(window);
+        const TrainingPlan before = window->document().plan();
+        QVERIFY(!window->importResult(folder.write("bad.headroom-probe.json", text)));
+        QCOMPARE(window->messages()->messages().size(), 1);
+        QVERIFY2(window->messages()->messages().first().contains(says, Qt::CaseInsensitive),
+                 qPrintable(window->messages()->messages().first()));
+        QVERIFY(window->runs()->runs().empty());
+        QVERIFY(window->document().plan() == before);
+    }
+
+    void aDroppedResultIsImported()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window);
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(gpuRun)});
+        QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(window.get(), &drop);
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+        QVERIFY(window->document().file().endsWith("plan.headroom.json"));
+    }
+
+    void chartsCarryTheMeasuredPeaks()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->importResult(gpuRun) && compared(*window, "peak.device"));
+        const auto marks = [&] {
+            std::vector<Bytes> found;
+            window->memoryChart()->grab();
+            for (const BarShape &shape : window->memoryChart()->shapes())
+                if (shape.kind == BarShape::Kind::Measured)
+                    found.push_back(shape.bytes);
+            return found;
+        };
+        const ProbeResult &result = window->runs()->currentRun()->result;
+        QCOMPARE(marks(), (std::vector<Bytes>{result.steps[2].allocated, *result.steps[2].reserved, *result.steps[2].device}));
+        window->setStep(Estimate::Step::First);
+        QCOMPARE(marks(), (std::vector<Bytes>{result.steps[0].allocated, *result.steps[0].reserved, *result.steps[0].device}));
+        QVERIFY(window->memoryChart()->accessibleDescription().contains("Measured allocated"));
+        const auto timeline = window->timeline()->measuredMarks();
+        QVERIFY(std::find(timeline.begin(), timeline.end(), std::pair(Phase::Forward, result.steps[0].phases[0].allocated)) !=
+                timeline.end());
+        // Without a run they go.
+        int asked = 0;
+        answer(QMessageBox::Yes, &asked);
+        actionOf(*window, "Remove the chosen run")->trigger();
+        QVERIFY(marks().empty());
+        QVERIFY(window->timeline()->measuredMarks().empty());
+    }
+
+    void rowsAreCopied()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->importResult(gpuRun) && compared(*window, "peak.allocated"));
+        QTreeView *table = window->measured()->table();
+        table->setCurrentIndex(window->measured()->model()->find("peak.allocated"));
+        table->setFocus();
+        QTest::keyClick(table, Qt::Key_C, Qt::ControlModifier);
+        QVERIFY2(QApplication::clipboard()->text().startsWith("allocated\t20.00 GiB\t20.06 GiB\t"),
+                 qPrintable(QApplication::clipboard()->text()));
+        QVERIFY(window->measured()->csv().contains("backward, allocated"));
+    }
+
+    // --- measuring ---
+
+    void measuringGivesARun()
+    {
+        const Folder folder;
+        const QString probe = program(folder, "echo 'step 1 of 3: forward' >&2\ncp '" + dryRun.toUtf8() + "' \"$4\"");
+        const auto window = openedWith(folder, probe);
+        QVERIFY(window);
+        measure(*window, "Dry run", [](MeasureDialog *dialog) {
+            QVERIFY(dialog->findChild<QRadioButton *>("dry")->isChecked());
+            dialog->findChild<QLineEdit *>("python")->setText("/a b/python; $(x)");
+            dialog->findChild<QSpinBox *>("steps")->setValue(5);
+            accept(dialog);
+        });
+        QTRY_COMPARE(window->runs()->runs().size(), std::size_t{1});
+        QVERIFY(window->runs()->currentRun()->name.endsWith("-dry-run"));
+        QVERIFY(compared(*window, "peak.allocated"));
+        QFile arguments(folder.path("arguments"));
+        QVERIFY(arguments.open(QIODevice::ReadOnly));
+        const QByteArray given = arguments.readAll();
+        QVERIFY2(given.startsWith("run ") && given.contains("--steps 5 --python /a b/python; $(x) --dry-run"), given);
+        // It is remembered.
+        measure(*window, "Dry run", [](MeasureDialog *dialog) {
+            QCOMPARE(dialog->findChild<QLineEdit *>("python")->text(), QString("/a b/python; $(x)"));
+            QCOMPARE(dialog->findChild<QSpinBox *>("steps")->value(), 5);
+            dialog->reject();
+        });
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+    }
+
+    void measuringCanBeCancelled()
+    {
+        const Folder folder;
+        const auto window = openedWith(folder, program(folder, "trap 'exit 130' TERM\necho 'importing libraries' >&2\nsleep 60 & wait"));
+        QVERIFY(window);
+        measure(*window, "On another machine over SSH", [](MeasureDialog *dialog) {
+            QPushButton *ok = dialog->findChild<QDialogButtonBox *>()->button(QDialogButtonBox::Ok);
+            QVERIFY(!ok->isEnabled()); // which machine?
+            dialog->findChild<QLineEdit *>("host")->setText("-oProxyCommand=x");
+            QVERIFY(!ok->isEnabled());
+            dialog->findChild<QLineEdit *>("host")->setText("user@gpu");
+            QVERIFY(ok->isEnabled());
+            accept(dialog);
+        });
+        QTRY_VERIFY(isSaid(window->measured(), "importing libraries"));
+        QVERIFY(!actionOf(*window, "Dry run")->isEnabled());
+        QSignalSpy cancelled(window->probe(), &ProbeProcess::cancelled);
+        QTest::mouseClick(buttonOf(window->measured(), "Cancel"), Qt::LeftButton);
+        QTRY_COMPARE_WITH_TIMEOUT(cancelled.count(), 1, 20'000);
+        QVERIFY(!window->probe()->isRunning());
+        QVERIFY(actionOf(*window, "Dry run")->isEnabled());
+        QVERIFY(window->runs()->runs().empty());
+        QVERIFY(window->messages()->messages().isEmpty());
+        QFile arguments(folder.path("arguments"));
+        QVERIFY(arguments.open(QIODevice::ReadOnly) && arguments.readAll().contains("--ssh user@gpu"));
+    }
+
+    void whatGoesWrongIsSaid_data()
+    {
+        QTest::addColumn<QByteArray>("body");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("library missing") << QByteArray("echo 'torch is missing' >&2; exit 3") << "torch is missing";
+        QTest::newRow("killed") << QByteArray("kill -KILL $$") << "Measuring failed";
+        QTest::newRow("garbage") << QByteArray("head -c 200000 /dev/urandom >&2; exit 1") << "Measuring failed";
+        QTest::newRow("broken result") << QByteArray("echo '{' >\"$4\"") << "not valid JSON";
+    }
+    void whatGoesWrongIsSaid()
+    {
+        QFETCH(QByteArray, body);
+        QFETCH(QString, says);
+        const Folder folder;
+        const auto window = openedWith(folder, program(folder, body));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        QTRY_COMPARE(window->messages()->messages().size(), 1);
+        QVERIFY2(window->messages()->messages().first().contains(says), qPrintable(window->messages()->messages().first()));
+        QVERIFY(window->runs()->runs().empty());
+    }
+
+    void aProgramThatIsNotThereIsSaid()
+    {
+        const Folder folder;
+        const auto window = openedWith(folder, folder.path("no-such-program"));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        QTRY_COMPARE(window->messages()->messages().size(), 1);
+        QVERIFY(window->messages()->messages().first().contains("could not be started"));
+        QVERIFY(!window->probe()->isRunning());
+    }
+
+    void closingTheWindowEndsTheRun()
+    {
+        const Folder folder;
+        auto window = openedWith(
+            folder, program(folder, "trap 'touch " + folder.path("ended").toUtf8() + "; exit 130' TERM\necho on >&2\nsleep 60 & wait"));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        QTRY_VERIFY(isSaid(window->measured(), "on"));
+        QTest::qWait(200);
+        window.reset();
+        QTRY_VERIFY(QFile::exists(folder.path("ended")));
+    }
+};
+
+QTEST_MAIN(TestMeasured)
+#include "test_measured.moc"
