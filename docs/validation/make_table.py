@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a dozen plans with headroom-probe and writes predicted beside measured memory as a Markdown table.
 
-    make_table.py --programs build/release/bin --python PYTHON [--ssh HOST] --output docs/validation/gpu.md
-    make_table.py --programs build/release/bin --python PYTHON --dry-run --output docs/validation/dry-run.md
+    make_table.py --programs build/release/bin --python PYTHON [--ssh HOST] --output gpu-table.md
+    make_table.py --programs build/release/bin --python PYTHON --dry-run --output dry-run-table.md
 
 Full fine-tuning, LoRA and QLoRA, with and without checkpointing, of two model families. Plans and results are kept in the folder of
 --keep; a plan whose result is there already is not run again, so that a broken-off table can be continued. Needs nothing but Python's

@@ -90,6 +90,8 @@ void MemoryChart::setBaseline(std::shared_ptr<const Estimate> baseline)
 
 void MemoryChart::setMeasured(const std::optional<MeasuredMarks> &measured)
 {
+    if (measured == m_measured)
+        return;
     m_measured = measured;
     rebuild();
 }

@@ -130,6 +130,8 @@ void TimelineChart::setStep(Estimate::Step step)
 
 void TimelineChart::setMeasured(const std::optional<MeasuredMarks> &measured)
 {
+    if (measured == m_measured)
+        return;
     m_measured = measured;
     relabel();
     redraw();

@@ -18,12 +18,14 @@ struct MeasuredStep {
     std::optional<Bytes> allocated, reserved, device;
     std::array<std::optional<Bytes>, phaseCount> phases{}; ///< allocated
     bool isEmpty() const { return !allocated && !reserved && !device; }
+    bool operator==(const MeasuredStep &) const = default;
 };
 
 struct MeasuredMarks {
     QString run;       ///< its name
     std::string gpuId; ///< of the bar that it belongs to; empty: the first one
     MeasuredStep first, later;
+    bool operator==(const MeasuredMarks &) const = default;
     const MeasuredStep &of(Estimate::Step step) const { return step == Estimate::Step::First ? first : later; }
 };
 

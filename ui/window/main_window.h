@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/measure/comparison.h"
 #include "ui/display_settings.h"
 #include "ui/document/estimate_runner.h"
 #include "ui/document/plan_document.h"
