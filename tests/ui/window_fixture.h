@@ -68,7 +68,7 @@ class Folder
 {
 public:
     QString path(const QString &name) const { return m_dir.filePath(name); }
-    WindowPaths paths() const { return {path(QStringLiteral("headroom.ini")), path(QStringLiteral("data"))}; }
+    WindowPaths paths() const { return {path(QStringLiteral("headroom.ini")), path(QStringLiteral("data")), {}}; }
     QString write(const QString &name, const QByteArray &content) const
     {
         QFile file(path(name));

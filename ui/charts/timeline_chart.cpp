@@ -361,12 +361,12 @@ void TimelineChart::relabel()
         sentences << text;
     }
     m_marks->measured.clear();
-    for (const auto &[phase, bytes] : measuredMarks()) {
+    for (const std::pair<Phase, Bytes> &mark : measuredMarks()) {
         // Micro-batches are alike but for what accumulates: the last one is the highest.
         const auto band = std::find_if(m_timeline.phases.rbegin(), m_timeline.phases.rend(),
-                                       [&](const TimelineBand &each) { return each.label == name(phase); });
+                                       [&](const TimelineBand &each) { return each.label == name(mark.first); });
         if (band != m_timeline.phases.rend())
-            m_marks->measured.push_back({double(band->from), double(band->to), double(bytes.value) / settings().gigaBytes()});
+            m_marks->measured.push_back({double(band->from), double(band->to), double(mark.second.value) / settings().gigaBytes()});
     }
     if (!m_marks->measured.empty()) {
         const QString text = tr("◆ measured, highest of each phase (%1)").arg(m_measured->run);
