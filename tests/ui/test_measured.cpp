@@ -274,6 +274,9 @@ private slots:
         QVERIFY(window);
         QMimeData data;
         data.setUrls({QUrl::fromLocalFile(gpuRun)});
+        // A drop goes to what the drag has entered.
+        QDragEnterEvent enter(QPoint(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(window.get(), &enter);
         QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(window.get(), &drop);
         QCOMPARE(window->runs()->runs().size(), std::size_t{1});
@@ -294,9 +297,9 @@ private slots:
             return found;
         };
         const ProbeResult &result = window->runs()->currentRun()->result;
-        QCOMPARE(marks(), (std::vector<Bytes>{result.steps[2].allocated, *result.steps[2].reserved, *result.steps[2].device}));
+        QTRY_COMPARE(marks(), (std::vector<Bytes>{result.steps[2].allocated, *result.steps[2].reserved, *result.steps[2].device}));
         window->setStep(Estimate::Step::First);
-        QCOMPARE(marks(), (std::vector<Bytes>{result.steps[0].allocated, *result.steps[0].reserved, *result.steps[0].device}));
+        QTRY_COMPARE(marks(), (std::vector<Bytes>{result.steps[0].allocated, *result.steps[0].reserved, *result.steps[0].device}));
         QVERIFY(window->memoryChart()->accessibleDescription().contains("Measured allocated"));
         const auto timeline = window->timeline()->measuredMarks();
         QVERIFY(std::find(timeline.begin(), timeline.end(), std::pair(Phase::Forward, result.steps[0].phases[0].allocated)) !=
@@ -305,7 +308,7 @@ private slots:
         int asked = 0;
         answer(QMessageBox::Yes, &asked);
         actionOf(*window, "Remove the chosen run")->trigger();
-        QVERIFY(marks().empty());
+        QTRY_VERIFY(marks().empty());
         QVERIFY(window->timeline()->measuredMarks().empty());
     }
 

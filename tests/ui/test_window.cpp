@@ -111,7 +111,7 @@ void TestWindow::opensWithAUsefulPlan()
     QVERIFY(!m_window->isWindowModified());
     QVERIFY(!QApplication::activeModalWidget());
     QVERIFY(m_window->messages()->messages().isEmpty());
-    QCOMPARE(m_window->tabs()->count(), 2);
+    QCOMPARE(m_window->tabs()->count(), 3);
 }
 
 void TestWindow::theEngineFillsEveryView()

@@ -85,6 +85,10 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     m_remove->setToolTip(tr("Remove the chosen run from this plan"));
     m_takePlan->setToolTip(tr("Make the plan the one that ran; this can be undone"));
     m_cancel->setAccessibleName(tr("Cancel measuring"));
+    m_measure->setAccessibleName(tr("Measure the plan"));
+    importButton->setAccessibleName(tr("Import a result"));
+    m_remove->setAccessibleName(tr("Remove the chosen run"));
+    m_takePlan->setAccessibleName(tr("Take the run's plan"));
     auto *buttons = new QHBoxLayout;
     for (QPushButton *button : {m_measure, importButton, m_remove})
         buttons->addWidget(button);
