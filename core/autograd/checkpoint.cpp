@@ -89,6 +89,10 @@ void checkpointFunctionBackward(BackwardCall &call)
     Tape &tape = call.tape;
     std::array<Tensor, mostInputs> inputs, detached;
     const std::size_t count = call.node.edgeCount;
+    // A Python function gets zeros for a result that no gradient came for (PyNode::apply: materialize_grads).
+    const NodeResult &besides = call.node.results[1];
+    if (call.node.scalars[0] != 0 && !call.grads[1])
+        call.grads[1] = tape.empty(besides.sizes, besides.dtype, "aten.zeros.default");
     for (std::size_t i = 0; i < count; ++i)
         inputs[i] = call.unpack(static_cast<int>(i));
     for (std::size_t i = 0; i < count; ++i) {
@@ -97,13 +101,13 @@ void checkpointFunctionBackward(BackwardCall &call)
         detached[i] = tape.detach(inputs[i]);
         detached[i]->requiresGrad = call.needs(static_cast<int>(i));
     }
-    Tensor output;
+    Tensor output, second;
     {
         Tape::NoGrad enableGrad(tape, true);
         Tape::RunningAgain again(tape);
-        output = call.node.block(std::span(detached).first(count));
+        output = call.node.block(std::span(detached).first(count), second);
     }
-    tape.backward(output, call.grad);
+    tape.backward(output, call.grad, second, call.grads[1]);
     for (std::size_t i = 0; i < count; ++i)
         if (detached[i] && detached[i]->grad)
             call.give(static_cast<int>(i), Tensor(detached[i]->grad));
@@ -113,7 +117,7 @@ constexpr Operator checkpointFunction{"CheckpointFunctionBackward", checkpointFu
 
 } // namespace
 
-Tensor Tape::checkpointReentrant(CheckpointedBlock block, std::initializer_list<Tensor> given)
+Tensor Tape::checkpointReentrant(CheckpointedBlock block, std::initializer_list<Tensor> given, Tensor *besides)
 {
     assert(given.size() <= mostInputs);
     std::array<Tensor, mostInputs> inputs;
@@ -123,25 +127,30 @@ Tensor Tape::checkpointReentrant(CheckpointedBlock block, std::initializer_list<
         node->edgeCount = static_cast<std::uint8_t>(given.size());
     for (std::size_t i = 0; i < given.size(); ++i)
         save(node, static_cast<int>(i), inputs[i]);
-    Tensor output;
+    Tensor output, second;
     {
         NoGrad noGrad(*this);
-        output = block(std::span(inputs).first(given.size()));
+        output = block(std::span(inputs).first(given.size()), second);
     }
     if (node) {
         const std::optional<DType> autocast = this->autocast();
-        node->block = [this, autocast, block = std::move(block)](std::span<const Tensor> again) {
+        node->block = [this, autocast, block = std::move(block)](std::span<const Tensor> again, Tensor &more) {
             Autocast context(*this, autocast);
-            return block(again);
+            return block(again, more);
         };
         attach(node, output);
+        node->scalars[0] = second ? 1 : 0;
+        if (second)
+            attach(node, second, 1);
     }
+    if (besides)
+        *besides = std::move(second);
     return output;
 }
 
 Tensor Tape::checkpointReentrant(const std::function<Tensor(const Tensor &)> &block, const Tensor &input)
 {
-    return checkpointReentrant([block](std::span<const Tensor> inputs) { return block(inputs.front()); }, {input});
+    return checkpointReentrant([block](std::span<const Tensor> inputs, Tensor &) { return block(inputs.front()); }, {input});
 }
 
 } // namespace headroom::autograd

@@ -118,7 +118,7 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
     m_layer = layer;
 }
 
-void Tape::backward(const Tensor &root, const Tensor &gradient)
+void Tape::backward(const Tensor &root, const Tensor &gradient, const Tensor &second, const Tensor &secondGradient)
 {
     assert(root.requiresGrad());
     NoGrad noGrad(*this);
@@ -148,6 +148,10 @@ void Tape::backward(const Tensor &root, const Tensor &gradient)
     }
 
     start->results[root->outputIndex].buffer = rootGradient;
+    if (second.requiresGrad()) {
+        assert(second->gradFunction->epoch == epoch);
+        second->gradFunction->results[second->outputIndex].buffer = secondGradient;
+    }
     std::vector<Node *> ready{start};
     while (!ready.empty()) {
         std::pop_heap(ready.begin(), ready.end(), runsBefore);

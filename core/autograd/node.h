@@ -16,8 +16,8 @@ namespace headroom::autograd {
 class BackwardCall;
 struct Node;
 
-/// A block under checkpointing, called with its tensor arguments.
-using CheckpointedBlock = std::function<Tensor(std::span<const Tensor> inputs)>;
+/// A block under checkpointing, called with its tensor arguments. `besides`: what it returns besides its output, if anything.
+using CheckpointedBlock = std::function<Tensor(std::span<const Tensor> inputs, Tensor &besides)>;
 
 /// What all nodes of one kind share: PyTorch's name and the gradient formula.
 struct Operator {

@@ -62,7 +62,8 @@ public:
     /// Makes the changed `tensor` the result of the operator that changed it in place (rebase_history).
     void rebase(Node *node, Tensor &tensor);
     /// loss.backward(): runs the graph behind `root` (a scalar, or `gradient` is given). Accumulates into leaves.
-    void backward(const Tensor &root, const Tensor &gradient = {});
+    /// With a second root, which lies behind the first, and its gradient: torch.autograd.backward((a, b), (grad_a, grad_b)).
+    void backward(const Tensor &root, const Tensor &gradient = {}, const Tensor &second = {}, const Tensor &secondGradient = {});
     /// Called after a leaf's gradient was accumulated (register_post_accumulate_grad_hook).
     std::function<void(const Tensor &leaf)> afterAccumulate;
 
@@ -71,8 +72,8 @@ public:
     /// With a policy the results that it keeps are not computed again (context_fn).
     Tensor checkpoint(std::function<Tensor(const Tensor &)> block, const Tensor &input, std::unique_ptr<KeptResultPolicy> policy = {});
     /// use_reentrant=True: no graph in forward; backward runs the block whole and a backward of its own through it.
-    /// Up to four tensors, undefined ones among them.
-    Tensor checkpointReentrant(CheckpointedBlock block, std::initializer_list<Tensor> inputs);
+    /// Up to four tensors, undefined ones among them. `besides` takes what the block returns besides its output.
+    Tensor checkpointReentrant(CheckpointedBlock block, std::initializer_list<Tensor> inputs, Tensor *besides = nullptr);
     Tensor checkpointReentrant(const std::function<Tensor(const Tensor &)> &block, const Tensor &input);
     /// Within its scope a block runs for the second time.
     class RunningAgain

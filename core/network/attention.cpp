@@ -248,7 +248,7 @@ Tensor callCore(const AttentionFunction &function, const Tensor &query, const Te
             },
             query);
     return tape.checkpointReentrant(
-        [function](std::span<const Tensor> inputs) {
+        [function](std::span<const Tensor> inputs, Tensor &) {
             Tensor probabilities;
             return function(inputs[0], inputs[1], inputs[2], inputs[3], probabilities);
         },

@@ -21,6 +21,7 @@ struct LayerContext {
     Tensor cos, sin;    ///< [1, S, D]
     Tensor positionIds; ///< [1, S]
     CoreCheckpoint core = CoreCheckpoint::None;
+    Tensor *besides = nullptr; ///< where the layer puts what it returns besides its hidden states; null: it returns nothing more
 };
 
 /// What every attention module keeps of the config.

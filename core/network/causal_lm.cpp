@@ -5,6 +5,7 @@
 #include "core/autograd/module_hooks.h"
 #include "core/model/model_families.h"
 #include "core/network/adapters.h"
+#include "core/network/families.h"
 #include "core/network/kbit_preparation.h"
 #include "core/network/liger.h"
 #include "core/network/losses.h"
@@ -134,12 +135,26 @@ void CausalLm::take(const Tensor &parameter, bool trainable, std::int64_t elemen
     }
 }
 
-Tensor CausalLm::callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)
+Tensor CausalLm::callLayer(const LayerFunction &layer, const Tensor &input, Tensor &besides)
 {
     if (!isCheckpointed(m_options.checkpointing, m_options.selective, m_tape.layer()))
-        return layer(input);
-    return m_options.reentrant ? m_tape.checkpointReentrant(layer, input)
-                               : m_tape.checkpoint(layer, input, makeKeptResultPolicy(m_options.selective));
+        return layer(input, besides);
+    if (m_options.reentrant)
+        return m_tape.checkpointReentrant([layer](std::span<const Tensor> inputs, Tensor &more) { return layer(inputs.front(), more); },
+                                          {input}, &besides);
+    // What the first run returns besides goes out with its output; what the second does goes nowhere.
+    const auto firstRun = std::make_shared<Tensor *>(&besides);
+    Tensor output = m_tape.checkpoint(
+        [layer, firstRun](const Tensor &again) {
+            Tensor more;
+            Tensor hidden = layer(again, more);
+            if (*firstRun)
+                **firstRun = std::move(more);
+            return hidden;
+        },
+        input, makeKeptResultPolicy(m_options.selective));
+    *firstRun = nullptr;
+    return output;
 }
 
 /// loss_utils.py: ForCausalLMLoss.
@@ -188,11 +203,15 @@ CausalLmOutput CausalLm::forward(const Tensor &inputIds, const Tensor &labels)
         outer.push_back({"CausalLm", -1, Whole});
     for (const ModuleKey &key : outer)
         hooks->before(key, {});
-    LayerCall call{[this](const std::function<Tensor(const Tensor &)> &layer, const Tensor &input) { return callLayer(layer, input); }};
+    CausalLmOutput output;
+    LayerCall call{[this](const LayerFunction &layer, const Tensor &input, Tensor &besides) { return callLayer(layer, input, besides); }};
+    // Under checkpointing every model turns its cache off, but for GPT-BigCode before version 4.53, whose forward does not
+    // (modeling_gpt_bigcode.py, 4.48.3, lines 971 to 1010) and which nobody tells to: the Trainer passes no use_cache.
+    if (checkpointsLayers(m_options.checkpointing, m_options.selective) && isOldGptBigCode(m_model->config(), m_options.transformers))
+        call.cache = &output.cache;
     if (m_options.selective.policy == SelectivePolicy::Megatron)
         call.core = m_options.reentrant ? CoreCheckpoint::Reentrant : CoreCheckpoint::NonReentrant;
     Tensor hidden = m_model->forward(inputIds, call, inputsRequireGrad);
-    CausalLmOutput output;
     switch (m_options.loss) {
     case LossKind::Logits:
         output.logits = m_model->finishLogits(m_head.forward(hidden));

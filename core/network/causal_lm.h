@@ -27,6 +27,7 @@ struct NetworkOptions {
 /// What model.forward() returns.
 struct CausalLmOutput {
     Tensor loss, logits;
+    std::vector<Tensor> cache; ///< past_key_values
 };
 
 /// LlamaForCausalLM and its likes: the decoder, the output head and the loss, with PEFT's adapters where the method asks
@@ -54,7 +55,7 @@ public:
 private:
     void take(const Tensor &parameter, bool trainable, std::int64_t elements);
     void take(const Tensor &parameter, bool trainable) { take(parameter, trainable, parameter.sizes().elements()); }
-    Tensor callLayer(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input);
+    Tensor callLayer(const LayerFunction &layer, const Tensor &input, Tensor &besides);
     Tensor loss(Tensor &logits, const Tensor &labels);
     Tensor lossOfShiftedLogits(Tensor &logits, const Tensor &labels);
 

@@ -170,9 +170,18 @@ Tensor DecoderModel::runLayers(Tensor hidden, const LayerContexts &contexts, con
         Tape::Scope inLayer(*hidden->tape, "", static_cast<std::int16_t>(i));
         LayerContext own = isSliding(i) ? contexts.sliding : contexts.full;
         own.core = call.core;
-        const auto run = [layer = m_layers[i].get(), own](const Tensor &input) { return layer->forward(input, own); };
+        const auto run = [layer = m_layers[i].get(), own, caches = call.cache != nullptr](const Tensor &input, Tensor &besides) {
+            if (!caches)
+                return layer->forward(input, own);
+            LayerContext context = own;
+            context.besides = &besides;
+            return layer->forward(input, context);
+        };
+        Tensor besides;
         // GradientCheckpointingLayer checkpoints forward, so that hooks stay outside.
-        hidden = callModule(*hidden->tape, "layer", Whole, hidden, [&](const Tensor &input) { return call.run(run, input); });
+        hidden = callModule(*hidden->tape, "layer", Whole, hidden, [&](const Tensor &input) { return call.run(run, input, besides); });
+        if (call.cache)
+            call.cache->push_back(std::move(besides));
     }
     return hidden;
 }

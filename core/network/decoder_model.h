@@ -24,9 +24,13 @@ public:
     virtual void visit(ModuleVisitor &visitor) = 0;
 };
 
+/// A decoder layer as it is called; `besides`: what it returns besides its hidden states.
+using LayerFunction = std::function<Tensor(const Tensor &input, Tensor &besides)>;
+
 /// How layers are called: plainly, or under a kind of checkpointing.
 struct LayerCall {
-    std::function<Tensor(const std::function<Tensor(const Tensor &)> &layer, const Tensor &input)> run;
+    std::function<Tensor(const LayerFunction &layer, const Tensor &input, Tensor &besides)> run;
+    std::vector<Tensor> *cache = nullptr; ///< takes what each layer returns besides: use_cache; null: not asked for
     CoreCheckpoint core = CoreCheckpoint::None;
 };
 

@@ -24,6 +24,8 @@ MakeDecoderModel makeGlm;        ///< glm
 MakeDecoderModel makeGlm4;       ///< glm4
 MakeDecoderModel makeGpt2;       ///< gpt2
 MakeDecoderModel makeGptBigCode; ///< gpt_bigcode
+/// GPT-BigCode's code before transformers 4.53, which splits off key and value together.
+bool isOldGptBigCode(const ModelConfig &config, Version transformers);
 MakeDecoderModel makeGptNeoX;    ///< gpt_neox
 MakeDecoderModel makeStarcoder2; ///< starcoder2
 MakeDecoderModel makeStableLm;   ///< stablelm

@@ -27,13 +27,15 @@ struct Gpt2Attention : AttentionSettings {
     Linear in, out;
     double residualDropout;
     bool bigCode;
+    bool splitsTwice;
 
-    Gpt2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
+    Gpt2Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention, Version transformers)
         : AttentionSettings(c, attention)
         , in(project(builder, c, attentionIn, c.hiddenSize, checkedAdd(c.hiddenSize, checkedMultiply(2 * c.keyValueHeads, c.headDim))))
         , out(project(builder, c, attentionOut, c.hiddenSize, c.hiddenSize))
         , residualDropout(c.residualDropout)
         , bigCode(c.modelType == "gpt_bigcode")
+        , splitsTwice(isOldGptBigCode(c, transformers))
     {}
 
     Tensor forward(const Tensor &hidden, const LayerContext &context, Tensor &weights) const
@@ -54,6 +56,14 @@ struct Gpt2Attention : AttentionSettings {
             };
             if (!bigCode) {
                 take(chunkLast(joined, 3));
+            } else if (splitsTwice) {
+                const bool shared = keyValueHeads == 1;
+                const Tensor rows = shared ? joined : transpose(view(joined, {b, s, heads, 3 * headDim}), 1, 2);
+                const std::vector<Tensor> outer = splitLast(rows, {shared ? width : headDim, 2 * headDim});
+                if (context.besides) // present = key_value
+                    *context.besides = outer[1];
+                const std::vector<Tensor> inner = splitLast(outer[1], {headDim, headDim});
+                take({outer[0], shared ? unsqueeze(inner[0], 1) : inner[0], shared ? unsqueeze(inner[1], 1) : inner[1]});
             } else if (keyValueHeads == 1) { // multi_query
                 take(splitLast(unsqueeze(joined, 1), {width, headDim, headDim}));
             } else {
@@ -115,9 +125,9 @@ struct Gpt2Mlp : TwoLinearMlp {
 class Gpt2Block : public Block
 {
 public:
-    Gpt2Block(const Builder &builder, const ModelConfig &c, AttentionKind attention)
+    Gpt2Block(const Builder &builder, const ModelConfig &c, AttentionKind attention, Version transformers)
         : m_norm1(builder.layerNorm("ln_1", c.hiddenSize))
-        , m_attention(builder, c, attention)
+        , m_attention(builder, c, attention, transformers)
         , m_norm2(builder.layerNorm("ln_2", c.hiddenSize))
         , m_mlp(builder, c)
     {}
@@ -212,7 +222,7 @@ public:
 protected:
     std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
     {
-        return std::make_unique<Gpt2Block>(builder, m_config, m_attention);
+        return std::make_unique<Gpt2Block>(builder, m_config, m_attention, m_transformers);
     }
 
 private:
@@ -224,6 +234,11 @@ private:
 };
 
 } // namespace
+
+bool isOldGptBigCode(const ModelConfig &config, Version transformers)
+{
+    return config.modelType == "gpt_bigcode" && transformers < Version{4, 53};
+}
 
 std::unique_ptr<DecoderModel> makeGpt2(const ModelConfig &config, AttentionKind attention, Version transformers)
 {

@@ -400,7 +400,7 @@ private slots:
         tape.mark(TracePhase::Forward, 0, 0);
         const Tensor x = inner(source);
         const std::vector<Tensor> halves = chunkLast(x, 2);
-        const auto block = [](std::span<const Tensor> inputs) { return add(mul(inputs[0], inputs[1]), inputs[2]); };
+        const auto block = [](std::span<const Tensor> inputs, Tensor &) { return add(mul(inputs[0], inputs[1]), inputs[2]); };
         const std::size_t from = now(tape);
         const Tensor y = tape.checkpointReentrant(block, {halves[0], halves[1], mask, {}});
         QCOMPARE(birthsSince(tape, from), QStringList({"+64 aten.mul.Tensor", "+64 aten.add.Tensor"}));
@@ -421,6 +421,28 @@ private slots:
         QCOMPARE(QLatin1String(y->gradFunction->op->name), QLatin1String("CheckpointFunctionBackward"));
         step(tape, y);
         QCOMPARE(recomputed(tape), QStringList({"aten.mm.default", "aten.silu.default", "aten.mm.default"}));
+    }
+
+    /// A second result that nothing asks a gradient of gets zeros (materialize_grads), which add to what its node gets anyway.
+    void reentrantReturnsASecondResult()
+    {
+        Tape tape;
+        const Tensor source = leaf(tape, {4, 8}, true);
+        tape.mark(TracePhase::Forward, 0, 0);
+        const auto block = [](std::span<const Tensor> inputs, Tensor &besides) {
+            besides = neg(inputs[0]);
+            return silu(besides);
+        };
+        Tensor second;
+        const Tensor y = tape.checkpointReentrant(block, {inner(source)}, &second);
+        QVERIFY(second.requiresGrad() && second->gradFunction == y->gradFunction);
+        const std::size_t from = now(tape);
+        step(tape, y);
+        const QStringList births = birthsSince(tape, from);
+        QCOMPARE(births.mid(1),
+                 QStringList({"+128 aten.zeros.default", "+128 aten.neg.default", "+128 aten.silu.default",
+                              "+128 aten.silu_backward.default", "+128 aten.add.Tensor", "+128 aten.neg.default", "+128 aten.mul.Tensor"}));
+        QVERIFY(source->grad);
     }
 
     /// An input outside the graph gives a block outside the graph: its weights get no gradient. This is why such a model's

@@ -198,6 +198,37 @@ private slots:
         QCOMPARE(estimated(plan)->flopsForward, 5 * early->flopsForward);
     }
 
+    /// GPT-BigCode before transformers 4.53 leaves its cache on under checkpointing: each layer's joined query, key and value
+    /// stay as long as what the model returned.
+    void oldGptBigCodeKeepsItsCache()
+    {
+        TrainingPlan plan = smallPlan();
+        plan.model.config = R"({"model_type": "gpt_bigcode", "n_embd": 256, "n_layer": 9, "n_head": 4, "n_positions": 512,
+            "vocab_size": 1000})";
+        set(plan, "checkpointing", "full");
+        set(plan, "attention", "flash-attention-2");
+        set(plan, "runtime.allocator", "rounded");
+        const std::int64_t joined = std::int64_t{2} * 192 * (256 + 2 * 64) * 2;
+        for (const char *reentrant : {"true", "false"})
+            for (const char *held : {"true", "false"}) {
+                set(plan, "reentrant_checkpointing", reentrant);
+                set(plan, "loop.outputs_held", held);
+                set(plan, "runtime.transformers", "4.53");
+                const std::int64_t without = savedBytes(plan);
+                set(plan, "runtime.transformers", "4.52");
+                QCOMPARE(savedBytes(plan) - without, std::string_view(held) == "true" ? 9 * joined : 0);
+                const training::TrainingRun copied = runOf(plan, 9, training::Repeat::Copy),
+                                            executed = runOf(plan, 9, training::Repeat::Execute);
+                QVERIFY(copied.repeatedLayers);
+                QCOMPARE(differenceOf(copied.trace, executed.trace), std::int64_t{-1});
+            }
+        set(plan, "checkpointing", "none");
+        set(plan, "reentrant_checkpointing", "false");
+        const std::int64_t old = savedBytes(plan);
+        set(plan, "runtime.transformers", "4.53");
+        QCOMPARE(savedBytes(plan), old); // attention keeps them anyway, and no cache is asked for
+    }
+
     void keptResultsSayWhy()
     {
         const auto estimate = estimated(selectivePlan(R"({"operators": ["linear"]})"));
