@@ -183,7 +183,11 @@ Tensor CausalLm::lossOfShiftedLogits(Tensor &logits, const Tensor &labels)
     const Tensor shifted = contiguous(sliceRows(all, length - 1));
     const Tensor target = contiguous(m_tape.view(labels, {batch, length - 1}, contiguousStrides({batch, length})));
     const Tensor flat = view(shifted, {rows, shifted.size(-1)});
-    Tensor probabilities = logSoftmax(m_tape.autocast() ? to(flat, DType::Float32) : flat); // in fp32 under autocast
+    // cross_entropy_loss names the logits' own dtype (ATen/native/LossNLL.cpp), which autocast leaves to log_softmax
+    // (autocast_mode.h: fp32_set_opt_dtype); nll_loss is on its list of operators in fp32.
+    Tensor probabilities = logSoftmax(flat);
+    if (m_tape.autocast())
+        probabilities = to(probabilities, DType::Float32);
     return nllLoss(std::move(probabilities), view(target, {rows}));
 }
 

@@ -86,6 +86,8 @@ struct Gpt2Attention : AttentionSettings {
         if (halted(output))
             return {};
         output = contiguous(reshape(output, {b, s, width}));
+        // attn_weights_reshaped = attn_output.reshape(...) of GPTBigCodeFlashAttention2 lives as long as forward
+        const Tensor kept = splitsTwice && kind == AttentionKind::FlashAttention2 ? output : Tensor();
         output = out.forward(output);
         return autograd::dropout(output, residualDropout);
     }
