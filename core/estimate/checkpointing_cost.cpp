@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/checkpointing_cost.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &with, std::stop_t
     plan.checkpointing = Checkpointing::None;
     plan.selective = {};
     plan.reentrantCheckpointing = false;
+    plan.gpus.resize(std::min<std::size_t>(plan.gpus.size(), 1)); // saved activations are for the first
     const Result<std::shared_ptr<const Estimate>> without = estimate(plan, std::move(cancel));
     if (!without)
         return {};

@@ -341,6 +341,19 @@ std::string_view name(Phase phase)
     return names[static_cast<std::size_t>(phase)];
 }
 
+std::string_view phraseOf(Phase phase)
+{
+    switch (phase) {
+    case Phase::Load: return "while loading";
+    case Phase::Forward: return "in forward";
+    case Phase::Loss: return "in the loss";
+    case Phase::Backward: return "in backward";
+    case Phase::Optimizer: return "in the optimizer step";
+    case Phase::Idle: return "between steps";
+    }
+    return {};
+}
+
 std::string_view name(Verdict verdict)
 {
     constexpr std::string_view names[] = {"fits", "tight", "does-not-fit"};

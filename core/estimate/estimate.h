@@ -42,7 +42,8 @@ struct ComponentBytes {
 /// step and zero_grad, `idle` is what lies between two steps.
 enum class Phase : std::uint8_t { Load, Forward, Loss, Backward, Optimizer, Idle };
 inline constexpr std::size_t phaseCount = 6;
-std::string_view name(Phase phase); ///< "load" ...
+std::string_view name(Phase phase);     ///< "load" ...
+std::string_view phraseOf(Phase phase); ///< as it reads in a sentence: "while loading", "in backward", "between steps"
 
 /// What is alive when a step's allocated memory is highest.
 struct Peak {

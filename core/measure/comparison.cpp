@@ -17,19 +17,6 @@ namespace headroom {
 
 namespace {
 
-std::string_view phaseWords(Phase phase)
-{
-    switch (phase) {
-    case Phase::Load: return "while loading";
-    case Phase::Forward: return "in forward";
-    case Phase::Loss: return "in the loss";
-    case Phase::Backward: return "in backward";
-    case Phase::Optimizer: return "in the optimizer step";
-    case Phase::Idle: return "between steps";
-    }
-    return {};
-}
-
 /// The rows, in order, of what both sides know.
 class Rows
 {
@@ -124,7 +111,7 @@ std::string endingOf(const Estimate &estimate, const ProbeResult &result, bool s
     if (error.step)
         text += fmt::format(" in step {}", *error.step + 1);
     if (error.phase)
-        text += fmt::format("{} {}", error.step ? "," : "", phaseWords(*error.phase));
+        text += fmt::format("{} {}", error.step ? "," : "", phraseOf(*error.phase));
     if (result.gpu)
         text += fmt::format(", on {} of {}", excerpt(result.gpu->name), formatBytes(result.gpu->capacity));
     text += '.';
@@ -138,7 +125,7 @@ std::string endingOf(const Estimate &estimate, const ProbeResult &result, bool s
         text += fmt::format(" The estimate has {} allocated and {} reserved in that step at most", formatBytes(peak.allocated),
                             formatBytes(peak.reserved));
     }
-    text += fmt::format(", and {} of device memory at the step's peak, {}", formatBytes(peak.device), phaseWords(peak.phase));
+    text += fmt::format(", and {} of device memory at the step's peak, {}", formatBytes(peak.device), phraseOf(peak.phase));
     if (result.gpu && error.outOfMemory()) {
         const Bytes left = result.gpu->capacity - result.gpu->usedByOthers - peak.device;
         const std::string others =

@@ -46,9 +46,6 @@ Report buildReport(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary, s
 /// The plan's name; where it has none, its model and method: "Qwen/Qwen3-8B, LoRA of rank 16".
 std::string planTitle(const TrainingPlan &plan);
 
-/// "in backward", "while loading", "between steps": a phase as it reads in a sentence.
-std::string_view phraseOf(Phase phase);
-
 /// The sentence that stands above everything else: the verdict of the GPU with the least headroom, or the peak where
 /// the plan names no GPU.
 std::string summarySentence(const Estimate &estimate, ByteUnit unit = ByteUnit::Binary);

@@ -34,19 +34,6 @@ std::string planTitle(const TrainingPlan &plan)
     return plan.name.empty() ? fmt::format("{}, {}", modelLabel(plan.model), methodLabel(plan.method)) : plan.name;
 }
 
-std::string_view phraseOf(Phase phase)
-{
-    switch (phase) {
-    case Phase::Load: return "while loading";
-    case Phase::Forward: return "in forward";
-    case Phase::Loss: return "in the loss";
-    case Phase::Backward: return "in backward";
-    case Phase::Optimizer: return "in the optimizer step";
-    case Phase::Idle: return "between steps";
-    }
-    return {};
-}
-
 std::string verdictSentence(const GpuEstimate &gpu, ByteUnit unit)
 {
     const bool isShort = gpu.headroom.value < 0;

@@ -103,7 +103,7 @@ class Session
 public:
     explicit Session(const std::string &plan)
         : m_window([](const TrainingPlan &asked, std::stop_token cancel) { return estimate(asked, std::move(cancel)); },
-                   {m_folder.filePath(QStringLiteral("headroom.ini")), m_folder.filePath(QStringLiteral("data"))})
+                   {m_folder.filePath(QStringLiteral("headroom.ini")), m_folder.filePath(QStringLiteral("data")), {}})
     {
         m_window.start(QString::fromStdString(plan));
         m_window.resize(1280, 800);
