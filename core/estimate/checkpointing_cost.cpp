@@ -2,12 +2,39 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/checkpointing_cost.h"
 
-#include <algorithm>
+#include "core/estimate/step_record.h"
+#include "core/plan/fields.h"
+#include "core/training/step.h"
+#include "core/units/cancelled.h"
+#include "core/units/checked.h"
+
 #include <array>
+#include <new>
 
 #include <fmt/format.h>
 
 namespace headroom {
+
+namespace {
+
+Bytes roundedSavedActivations(const StepRecord &record)
+{
+    Bytes sum;
+    for (const autograd::StorageId id : record.savedStorages())
+        sum += Bytes{roundUp(record.trace().storages[id].bytes, 512)};
+    return sum;
+}
+
+/// One step, executed without the allocator.
+Bytes savedActivationsOf(const TrainingPlan &plan, const ModelConfig &model, std::int64_t workspace, const std::stop_token &cancel)
+{
+    auto run = std::make_shared<const training::TrainingRun>(training::run(plan, model, 1, workspace, cancel));
+    Replay unknown;
+    unknown.reserved.resize(run->trace.events.size());
+    return roundedSavedActivations(StepRecord({std::move(run), std::move(unknown)}, true, workspace));
+}
+
+} // namespace
 
 std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &with, std::stop_token cancel)
 {
@@ -17,11 +44,14 @@ std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &with, std::stop_t
     plan.checkpointing = Checkpointing::None;
     plan.selective = {};
     plan.reentrantCheckpointing = false;
-    plan.gpus.resize(std::min<std::size_t>(plan.gpus.size(), 1)); // saved activations are for the first
-    const Result<std::shared_ptr<const Estimate>> without = estimate(plan, std::move(cancel));
-    if (!without)
+    if (!validate(plan).empty() || training::unsupported(plan, with.model))
         return {};
-    return (*without)->savedActivations - with.savedActivations;
+    try {
+        return savedActivationsOf(plan, with.model, with.record->workspaceBytes(), cancel) - roundedSavedActivations(*with.record);
+    } catch (const SizeOverflow &) {
+    } catch (const std::bad_alloc &) {
+    } catch (const Cancelled &) {}
+    return {}; // too large without, or no longer wanted
 }
 
 std::string formatFlops(double flops)

@@ -10,9 +10,9 @@
 
 namespace headroom {
 
-/// What checkpointing saves: savedActivations of the same plan without it, less those of the plan. That takes a second
-/// estimate, so it is asked for where it is shown and not with every estimate. Nothing where nothing is checkpointed, or
-/// where the engine does not execute the plan without checkpointing.
+/// What checkpointing saves: the saved activations of the same plan without it, less those of the plan, each storage rounded up
+/// to 512 bytes. A step is executed once more for that, so it is asked for where it is shown and not with every estimate.
+/// Nothing where nothing is checkpointed, or where the engine does not execute the plan without checkpointing.
 std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &estimate, std::stop_token cancel = {});
 
 /// "Checkpointing runs 12.3 TFLOPs of a step's forward passes again, 33 % of them": what it costs. Empty where nothing is
