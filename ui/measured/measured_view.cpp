@@ -113,7 +113,7 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
 
     auto *right = new QWidget(this);
     auto *rightColumn = new QVBoxLayout(right);
-    rightColumn->setContentsMargins(3, 6, 0, 0);
+    rightColumn->setContentsMargins(3, 6, 8, 0);
     rightColumn->addWidget(m_summary);
     auto *aboutRow = new QHBoxLayout;
     aboutRow->addWidget(m_about, 1);
