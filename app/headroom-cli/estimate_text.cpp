@@ -30,7 +30,7 @@ std::string formatEstimate(const Estimate &estimate, ByteUnit unit)
     out += formatTable(phasesTable(estimate, unit));
     out += fmt::format("\nKept for backward at the end of forward: {}\n", formatBytes(estimate.savedActivations, unit));
     if (const std::optional<Bytes> saved = bytesSavedByCheckpointing(estimate))
-        out += fmt::format("Without checkpointing it would be {} more\n", formatBytes(*saved, unit));
+        out += savedSentence(*saved, unit) + '\n';
     if (estimate.hostPeak.value > 0)
         out += fmt::format("Host memory: {} between steps, {} at most\n", formatBytes(estimate.hostSteady, unit),
                            formatBytes(estimate.hostPeak, unit));

@@ -120,6 +120,8 @@ double shareOf(const std::string &text)
     if (number.empty() || *end != '\0' || std::isspace(static_cast<unsigned char>(number.front())) != 0 || !(value >= 0) || value > 1000 ||
         number.find_first_of("xXnN") != std::string::npos)
         throw CLI::ValidationError("--check", fmt::format("\"{}\" is no share (write for example 5%)", excerpt(text)));
+    if (!percent && value >= 1) // 5 is 5 % to some and 500 % to others
+        throw CLI::ValidationError("--check", fmt::format("\"{}\" may be a share or per cent (write {}%)", excerpt(text), excerpt(text)));
     return percent ? value / 100 : value;
 }
 

@@ -198,7 +198,8 @@ Result<ChildEnd> runChild(const std::vector<std::string> &arguments, const Child
         }
         if (told > 0 && !ended && Clock::now() - askedAt > patience)
             kill(options.ownGroup ? -*child : *child, SIGKILL);
-        if (!ended && waitpid(*child, &status, WNOHANG) == *child) {
+        const pid_t waited = ended ? 0 : waitpid(*child, &status, WNOHANG);
+        if (waited == *child || (waited < 0 && errno == ECHILD)) {
             ended = true;
             endedAt = Clock::now();
         }

@@ -180,6 +180,33 @@ std::vector<std::string> optionsOf(const RunArguments &arguments)
     return options;
 }
 
+/// Says now what would else be said after an hour of measuring.
+std::optional<Issue> checkWritable(const std::filesystem::path &file)
+{
+    std::error_code ignored;
+    if (const auto status = std::filesystem::status(file, ignored); std::filesystem::exists(status) && !is_regular_file(status))
+        return Issue{file.string(), 0, {}, is_directory(status) ? "is a folder" : "is no regular file", "name a file"};
+    std::string beside = file.string() + ".XXXXXX";
+    const int opened = mkstemp(beside.data());
+    if (opened < 0)
+        return Issue{file.string(), 0, {}, fmt::format("cannot be written ({})", std::strerror(errno)), "name a file in a folder of yours"};
+    close(opened);
+    unlink(beside.c_str());
+    return std::nullopt;
+}
+
+/// What could not be written where it was to go is kept elsewhere, if at all possible: it was dearly measured.
+void keepElsewhere(std::string_view text)
+{
+    std::string kept = (std::filesystem::temp_directory_path() / "result-XXXXXX.headroom-probe.json").string();
+    const int opened = mkstemps(kept.data(), static_cast<int>(std::string_view(".headroom-probe.json").size()));
+    if (opened < 0)
+        return;
+    close(opened);
+    if (!writeFile(kept, text))
+        complain(fmt::format("the result is kept as {}", kept));
+}
+
 /// Writes the result, if it is one, and says what it holds.
 int keepResult(const std::string &file, const std::string &written, int status)
 {
@@ -190,6 +217,7 @@ int keepResult(const std::string &file, const std::string &written, int status)
     }
     if (std::optional<Issue> issue = writeFile(file, written)) {
         complain(toString(*issue));
+        keepElsewhere(written);
         return NotAvailable;
     }
     std::string text = fmt::format("{}: {}", file, probeTitle(*result));
@@ -244,7 +272,10 @@ int runHere(const RunArguments &arguments, const std::filesystem::path &probeFil
     }
     status = keepResult(arguments.output, *result, status);
     std::error_code ignored;
-    if (status <= Failed && std::filesystem::is_regular_file(snapshotFile, ignored)) {
+    const bool hasSnapshot = std::filesystem::is_regular_file(snapshotFile, ignored);
+    if (status <= Failed && !arguments.snapshot.empty() && !hasSnapshot)
+        complain("the run ended before a snapshot was taken");
+    if (status <= Failed && hasSnapshot) {
         const Result<std::string> snapshot = readTextFile(snapshotFile, largestAnswer);
         if (std::optional<Issue> issue = snapshot ? writeFile(arguments.snapshot, *snapshot) : std::optional(snapshot.issue())) {
             complain(toString(*issue));
@@ -275,7 +306,11 @@ int runThere(const RunArguments &arguments, const std::string &probe, const std:
             output += text;
     };
     report(fmt::format("connecting to {}", arguments.host));
-    const Result<ChildEnd> end = runChild({"ssh", "-T", "--", arguments.host, remoteCommand(remote)}, options);
+    std::vector<std::string> command = {"ssh", "-T"};
+    if (isatty(STDIN_FILENO) == 0)
+        command.insert(command.end(), {"-o", "BatchMode=yes"}); // there is nobody to ask
+    command.insert(command.end(), {"--", arguments.host, remoteCommand(remote)});
+    const Result<ChildEnd> end = runChild(command, options);
     if (!end) {
         complain(fmt::format("{} (install OpenSSH's client)", toString(end.issue())));
         return NotAvailable;
@@ -291,6 +326,8 @@ int runThere(const RunArguments &arguments, const std::string &probe, const std:
     if (status > Failed || result.empty())
         return status;
     const int kept = keepResult(arguments.output, result, status);
+    if (kept <= Failed && !arguments.snapshot.empty() && snapshot.empty())
+        complain(tooMuch ? "the snapshot was too large to be brought back" : "the run ended before a snapshot was taken");
     if (kept <= Failed && !arguments.snapshot.empty() && !snapshot.empty())
         if (std::optional<Issue> issue = writeFile(arguments.snapshot, snapshot)) {
             complain(toString(*issue));
@@ -301,8 +338,14 @@ int runThere(const RunArguments &arguments, const std::string &probe, const std:
 
 } // namespace
 
-int runRun(const RunArguments &arguments)
+int runRun(const RunArguments &asked)
 {
+    RunArguments arguments = asked;
+    std::error_code ignored;
+    for (std::string *file : {&arguments.output, &arguments.snapshot})
+        if (std::filesystem::is_symlink(*file, ignored)) // written through, not replaced
+            if (const auto target = std::filesystem::weakly_canonical(*file, ignored); !ignored)
+                *file = target.string();
     if (!arguments.host.empty())
         for (const std::optional<Issue> &issue : {checkHost(arguments.host), checkRemotePath("--python", arguments.python)})
             if (issue) {
@@ -314,6 +357,11 @@ int runRun(const RunArguments &arguments)
         complain(toString(plan.issue()));
         return BadInput;
     }
+    for (const std::string &file : {arguments.output, arguments.snapshot})
+        if (std::optional<Issue> issue = file.empty() ? std::nullopt : checkWritable(file)) {
+            complain(toString(*issue));
+            return NotAvailable;
+        }
     const std::filesystem::path probeFile = probeFileOf(arguments);
     const Result<std::string> probe = readTextFile(probeFile, largestProbe);
     if (!probe) {

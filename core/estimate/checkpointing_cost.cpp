@@ -54,6 +54,12 @@ std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &with, std::stop_t
     return {}; // too large without, or no longer wanted
 }
 
+std::string savedSentence(Bytes saved, ByteUnit unit)
+{
+    return fmt::format("Without checkpointing it would be {} {}", formatBytes(saved.value < 0 ? -saved : saved, unit),
+                       saved.value < 0 ? "less" : "more");
+}
+
 std::string formatFlops(double flops)
 {
     constexpr std::array units{"FLOPs", "kFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs", "EFLOPs"};

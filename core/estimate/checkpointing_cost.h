@@ -15,6 +15,10 @@ namespace headroom {
 /// Nothing where nothing is checkpointed, or where the engine does not execute the plan without checkpointing.
 std::optional<Bytes> bytesSavedByCheckpointing(const Estimate &estimate, std::stop_token cancel = {});
 
+/// "Without checkpointing it would be 1.2 GiB more", said after what is kept for backward. Less it would be where a checkpoint
+/// keeps inputs that nothing else does.
+std::string savedSentence(Bytes saved, ByteUnit unit);
+
 /// "Checkpointing runs 12.3 TFLOPs of a step's forward passes again, 33 % of them": what it costs. Empty where nothing is
 /// checkpointed.
 std::string recomputationSentence(const Estimate &estimate);

@@ -290,8 +290,7 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
         out->phases[p] = record->phasePeak(last, static_cast<Phase>(p));
         out->firstPhases[p] = record->phasePeak(0, static_cast<Phase>(p));
     }
-    for (std::size_t p : {static_cast<std::size_t>(Phase::Load), static_cast<std::size_t>(Phase::Idle)})
-        out->firstPhases[p] = out->phases[p];
+    out->firstPhases[static_cast<std::size_t>(Phase::Load)] = out->phases[static_cast<std::size_t>(Phase::Load)];
     for (const std::string &id : plan.gpus)
         if (const Gpu *gpu = findGpu(id))
             out->gpus.push_back(judgeOnGpu(plan, *gpu, gpu == first ? onFirst : onGpu(plan, *gpu, model, unlimited, cancel), out->band));

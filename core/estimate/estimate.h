@@ -152,7 +152,7 @@ public:
     Peak firstStep;
     Bytes savedActivations; ///< alive for backward at the end of forward
     std::array<PhasePeak, phaseCount> phases{};
-    std::array<PhasePeak, phaseCount> firstPhases{}; ///< load and idle as in `phases`
+    std::array<PhasePeak, phaseCount> firstPhases{}; ///< load as in `phases`
     Bytes hostSteady, hostPeak;                      ///< off the device
     double flopsForward = 0;                         ///< floating-point operations of products and attention in a step's forward passes
     double flopsRecomputed = 0;                      ///< of those that checkpointing runs again in backward

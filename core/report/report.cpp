@@ -64,7 +64,7 @@ ReportSection componentsSection(const Estimate &estimate, ByteUnit unit)
     if (std::string cost = recomputationSentence(estimate); !cost.empty()) {
         const std::optional<Bytes> saved = bytesSavedByCheckpointing(estimate);
         section.paragraphs.push_back(
-            (saved ? fmt::format("Without checkpointing it would be {} more. ", formatBytes(*saved, unit)) : std::string()) + cost +
+            (saved ? savedSentence(*saved, unit) + ". " : std::string()) + cost +
             " Counted as torch.utils.flop_counter does: a product of [m, k] and [k, n] takes 2 m n k, attention 4 B H S S D.");
     }
     if (estimate.hostPeak.value > 0)

@@ -586,7 +586,7 @@ void CliCommandsTest::compareCheckSetsTheStatus()
     QCOMPARE(runCli({"compare", m_example, m_dryRun, "--check", "1%", "--set", "batch.sequence_length=4096"}).status, 1);
     // What has no totals passes no check.
     QCOMPARE(runCli({"compare", m_example, m_outOfMemory, "--check", "5%"}).status, 1);
-    for (const char *wrong : {"", "five", "-1%", "5%%", "nan", " 5%"})
+    for (const char *wrong : {"", "five", "-1%", "5%%", "nan", " 5%", "5", "1"})
         QCOMPARE(runCli({"compare", m_example, m_dryRun, "--check", wrong}).status, 2);
 }
 

@@ -76,6 +76,7 @@ private slots:
         }
         QCOMPARE(highest(e->phases), e->peak.allocated);
         QCOMPARE(highest(e->firstPhases), e->firstStep.allocated);
+        QVERIFY(e->firstPhases[static_cast<std::size_t>(Phase::Idle)].reserved <= e->firstStep.reserved);
         QCOMPARE(e->phases[static_cast<std::size_t>(e->peak.phase)].allocated, e->peak.allocated);
         QCOMPARE(e->firstPhases[static_cast<std::size_t>(e->firstStep.phase)].allocated, e->firstStep.allocated);
         QCOMPARE(e->phases[static_cast<std::size_t>(Phase::Idle)].allocated, e->steady.allocated);

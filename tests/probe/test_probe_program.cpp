@@ -18,6 +18,7 @@
 #include <QTest>
 
 #include <csignal>
+#include <sys/stat.h>
 
 using namespace headroom::probe;
 
@@ -329,6 +330,40 @@ private slots:
         QCOMPARE(contentOf(m_output), contentOf(recorded)); // and it is still there
     }
 
+    /// Before anything is measured: an hour later it would be too late.
+    void whereNothingCanBeWrittenIsSaidFirst()
+    {
+        const QString pipe = path("pipe");
+        QCOMPARE(mkfifo(pipe.toLocal8Bit().constData(), 0600), 0);
+        for (const QString &place : {path("tmp"), path("no folder/result.headroom-probe.json"), pipe}) {
+            const Run snapshot = run(runArguments({"--snapshot", place}));
+            QCOMPARE(snapshot.status, 3);
+            QVERIFY2(snapshot.error.contains(place.toLocal8Bit()) && !snapshot.error.contains("importing libraries"), snapshot.error);
+            const QStringList once{"run",     example,          "--output", place, "--python", folder + "stand_in_python.sh",
+                                   "--probe", path("probe.pyz")};
+            const Run result = run(once);
+            QCOMPARE(result.status, 3);
+            QVERIFY2(!result.error.contains("importing libraries"), result.error);
+        }
+        struct stat status {
+        };
+        QCOMPARE(stat(pipe.toLocal8Bit().constData(), &status), 0);
+        QVERIFY(S_ISFIFO(status.st_mode)); // and not replaced
+    }
+
+    void aLinkIsWrittenThrough()
+    {
+        const QString link = path("link.headroom-probe.json"), target = path("target.headroom-probe.json");
+        QVERIFY(QFile::link(target, link));
+        QFile made(target);
+        QVERIFY(made.open(QIODevice::WriteOnly));
+        made.close();
+        QCOMPARE(run({"run", example, "--output", link, "--python", folder + "stand_in_python.sh", "--probe", path("probe.pyz")}).status,
+                 0);
+        QVERIFY(QFileInfo(link).isSymLink());
+        QCOMPARE(contentOf(target), contentOf(recorded));
+    }
+
     void pythonThatIsNotThere()
     {
         const QStringList arguments{"run", example, "--output", m_output, "--python", path("no python"), "--probe", path("probe.pyz")};
@@ -389,8 +424,8 @@ private slots:
         prepare(process, {});
         process.start(python, {"-B", QStringLiteral(HEADROOM_SOURCE_DIR "/docs/validation/make_table.py"), "--programs",
                                QFileInfo(QStringLiteral(HEADROOM_PROBE)).path(), "--python", folder + "stand_in_python.sh", "--probe",
-                               path("probe.pyz"), "--dry-run", "--only", "qwen-0.6b-lora", "--only", "llama-1b-full", "--keep", path("kept"),
-                               "--output", path("table.md")});
+                               path("probe.pyz"), "--dry-run", "--only", "qwen-0.6b-lora", "--only", "llama-1b-full", "--keep",
+                               path("kept"), "--output", path("table.md")});
         QVERIFY(process.waitForFinished(120'000));
         QVERIFY2(process.exitCode() == 0, process.readAllStandardError());
         const QByteArray table = contentOf(path("table.md"));

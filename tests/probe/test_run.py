@@ -86,7 +86,7 @@ class Runs(support.TestCase):
             {"kind": "out-of-memory", "message": "CUDA out of memory. Tried to allocate 2.00 GiB.", "step": 1, "phase": "backward"},
         )
         self.assertEqual(
-            result["notes"], ["alive when the run ended: weights 1000 bytes, gradients 0 bytes, optimizer 0 bytes, allocated 1050 bytes"]
+            result["error"]["alive"], {"weights": 1000, "gradients": 0, "optimizer": 0, "allocated": 1050}
         )
         self.assertEqual(len(result["steps"]), 2, "the first step and what was seen of the second")
         self.assertEqual([phase["name"] for phase in result["steps"][1]["phases"]], ["forward", "loss", "backward"])

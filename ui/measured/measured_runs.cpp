@@ -29,6 +29,34 @@ Issue couldNot(const QString &file, const QString &what)
     return {file.toStdString(), 0, {}, what.toStdString(), MeasuredRuns::tr("keep the plan in a folder that can be written").toStdString()};
 }
 
+/// The name of a file that is not there yet.
+QString freeName(const QString &folder, const QString &base)
+{
+    QString target = QDir(folder).filePath(base + ending);
+    for (int n = 2; QFile::exists(target); ++n)
+        target = QDir(folder).filePath(QStringLiteral("%1-%2").arg(base).arg(n) + ending);
+    return target;
+}
+
+QByteArray contentOf(const QString &path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+/// Into the folder, under a name of its own; the same run under the same name is there already.
+std::optional<Issue> copyTo(const QString &folder, const QFileInfo &run)
+{
+    if (const QString same = QDir(folder).filePath(run.fileName()); QFile::exists(same) && contentOf(same) == contentOf(run.filePath()))
+        return std::nullopt;
+    const QString target = freeName(folder, nameOf(run.filePath()));
+    if (!QFile::copy(run.filePath(), target))
+        return couldNot(target, MeasuredRuns::tr("the measured run cannot be written"));
+    if (QFile copy(target); copy.open(QIODevice::ReadWrite))
+        copy.setFileTime(run.lastModified(), QFileDevice::FileModificationTime);
+    return std::nullopt;
+}
+
 } // namespace
 
 MeasuredRuns::MeasuredRuns(const QString &unsavedFolder, QObject *parent)
@@ -87,20 +115,19 @@ std::optional<Issue> MeasuredRuns::follow(const QString &before, const QString &
     std::optional<Issue> issue;
     if (!files.isEmpty() && !QDir().mkpath(to))
         issue = couldNot(to, tr("the folder for measured runs cannot be made"));
+    QStringList moved;
     for (const QFileInfo &each : files) {
         if (issue)
             break;
-        const QString target = QDir(to).filePath(each.fileName());
-        if (QFile::exists(target))
-            continue;
-        if (!QFile::copy(each.filePath(), target))
-            issue = couldNot(target, tr("the measured run cannot be written"));
-        else if (QFile copy(target); copy.open(QIODevice::ReadWrite))
-            copy.setFileTime(each.lastModified(), QFileDevice::FileModificationTime);
+        if (const auto failed = copyTo(to, each)) {
+            issue = failed;
+            break;
+        }
+        moved << each.filePath();
     }
     if (before.isEmpty() && !issue)
-        for (const QFileInfo &each : files)
-            QFile::remove(each.filePath());
+        for (const QString &each : std::as_const(moved))
+            QFile::remove(each);
     std::vector<Issue> ignored;
     read(issue ? from : to, ignored);
     return issue;
@@ -138,9 +165,7 @@ std::optional<Issue> MeasuredRuns::add(const QString &file, const QString &name)
     if (!QDir().mkpath(m_folder))
         return couldNot(m_folder, tr("the folder for measured runs cannot be made"));
     const QString base = name.isEmpty() ? nameOf(file) : name;
-    QString target = QDir(m_folder).filePath(base + ending);
-    for (int n = 2; QFile::exists(target); ++n)
-        target = QDir(m_folder).filePath(QStringLiteral("%1-%2").arg(base).arg(n) + ending);
+    const QString target = freeName(m_folder, base);
     if (std::optional<Issue> issue = writeFile(target, content))
         return issue;
     const QDateTime when = QFileInfo(file).lastModified();
@@ -151,6 +176,19 @@ std::optional<Issue> MeasuredRuns::add(const QString &file, const QString &name)
     emit changed();
     emit currentChanged();
     return std::nullopt;
+}
+
+std::optional<Issue> MeasuredRuns::addTo(const QString &planFile, const QString &file, const QString &name)
+{
+    const QString folder = folderOf(planFile);
+    if (folder == m_folder)
+        return add(file, name);
+    const Result<ProbeResult> result = readProbeFile(file.toStdString());
+    if (!result)
+        return result.issue();
+    if (!QDir().mkpath(folder))
+        return couldNot(folder, tr("the folder for measured runs cannot be made"));
+    return writeFile(freeName(folder, name.isEmpty() ? nameOf(file) : name), contentOf(file));
 }
 
 std::optional<Issue> MeasuredRuns::remove(int index)

@@ -42,6 +42,8 @@ public:
 
     /// Copies a result to the others and makes it the current one. The same result twice is one. `name` empty: the file's.
     std::optional<Issue> add(const QString &file, const QString &name = {});
+    /// As add(), for a run of the plan with that file (empty: none), which need not be the one that is open.
+    std::optional<Issue> addTo(const QString &planFile, const QString &file, const QString &name = {});
     /// Removes the file that is kept.
     std::optional<Issue> remove(int index);
 

@@ -102,7 +102,7 @@ MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &pat
     , m_runner(estimate)
     , m_estimate(estimate)
     , m_comparer(std::move(estimate))
-    , m_runs(new MeasuredRuns(QDir(m_dataFolder).filePath(QStringLiteral("unsaved.runs")), this))
+    , m_runs(new MeasuredRuns(QDir(m_dataFolder).filePath(QStringLiteral("unsaved-runs")), this))
     , m_probe(new ProbeProcess(paths.probeProgram, this))
 {
     setObjectName(QStringLiteral("mainWindow"));
@@ -282,6 +282,8 @@ bool MainWindow::keepUnsavedWork()
         m_files->report(*issue);
         return false;
     }
+    if (const auto issue = m_runs->follow({}, file))
+        m_files->report(*issue);
     m_settings.addRecentFile(file);
     m_messages->show(MessageBar::Kind::Information,
                      tr("The unsaved plan of the last time was kept as %1.").arg(QDir::toNativeSeparators(file)));
@@ -294,8 +296,10 @@ void MainWindow::whenShown(std::function<void()> action)
 {
     if (m_runner.isBusy())
         m_afterEstimate = std::move(action);
-    else if (m_shown)
+    else if (m_shown) {
+        showRest();
         action();
+    }
 }
 
 void MainWindow::planChanged()

@@ -159,6 +159,7 @@ private:
     MemoryChart *m_chart = nullptr;
     TimelineChart *m_timeline = nullptr;
     BreakdownView *m_breakdown = nullptr;
+    QString m_measuredFile; ///< of the plan that is being measured; empty: it had none
     MeasuredRuns *m_runs = nullptr;
     MeasuredView *m_measured = nullptr;
     ProbeProcess *m_probe = nullptr;

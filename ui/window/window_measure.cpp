@@ -67,8 +67,14 @@ void MainWindow::connectMeasuring()
     };
     connect(m_probe, &ProbeProcess::finished, this, [this, ended](const QString &file) {
         ended();
-        if (const auto issue = m_runs->add(file, nameOfRun(m_settings.measure().how))) {
+        const bool isOpen = m_measuredFile == m_document.file();
+        if (const auto issue = m_runs->addTo(m_measuredFile, file, nameOfRun(m_settings.measure().how))) {
             m_files->report(*issue);
+            return;
+        }
+        if (!isOpen) {
+            m_messages->show(MessageBar::Kind::Information,
+                             tr("The run of %1 has ended; it is kept with that plan.").arg(QDir::toNativeSeparators(m_measuredFile)));
             return;
         }
         m_tabs->setCurrentWidget(m_measured);
@@ -88,6 +94,8 @@ void MainWindow::connectMeasuring()
             m_messages->show(MessageBar::Kind::Warning, issueText(issue));
     });
     connect(m_files, &FileController::saved, this, [this](const QString &before, const QString &file) {
+        if (m_probe->isRunning() && m_measuredFile == before)
+            m_measuredFile = file;
         if (const auto issue = m_runs->follow(before, file))
             m_files->report(*issue);
     });
@@ -115,6 +123,7 @@ void MainWindow::measure(MeasureSettings::How how)
         return;
     m_settings.setMeasure(dialog.settings());
     m_tabs->setCurrentWidget(m_measured);
+    m_measuredFile = m_document.file();
     if (const auto issue = m_probe->start(m_document.plan(), dialog.settings()))
         m_files->report(*issue);
 }

@@ -97,7 +97,7 @@ def run(plan: Plan, options: Options, make_workload: Callable[[Plan, Options], W
 def _measure(plan: Plan, options: Options, workload: Workload, progress: Progress) -> dict:
     tokens = plan.tokens * plan["batch.gradient_accumulation"]
     meter = PhaseMeter(workload.gauge, tokens, lambda step, phase: progress.say(_saying(step, options.steps, phase), step, phase))
-    error, notes = None, []
+    error = None
     try:
         meter.begin_load()
         workload.load()
@@ -112,7 +112,7 @@ def _measure(plan: Plan, options: Options, workload: Workload, progress: Progres
     except Exception as caught:
         error = _error_of(caught, workload.is_out_of_memory(caught), meter)
         with contextlib.suppress(Exception):  # the device may answer nothing any more
-            notes.append("alive when the run ended: " + ", ".join(f"{name} {size} bytes" for name, size in workload.alive().items()))
+            error["alive"] = workload.alive()
         meter.break_off()
     described = workload.describe()
     return {
@@ -121,7 +121,7 @@ def _measure(plan: Plan, options: Options, workload: Workload, progress: Progres
         "model_config": None if "config" in plan.model else plan.config,
         "how": "dry-run" if options.dry_run else "gpu",
         **described,
-        "notes": described["notes"] + notes,
+        "notes": described["notes"],
         "rank": options.rank,
         "ranks": options.ranks,
         **workload.figures(),
