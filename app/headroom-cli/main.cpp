@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/command_line.h"
 #include "app/headroom-cli/commands.h"
 #include "app/headroom-cli/output.h"
 #include "app/keep_memory.h"
@@ -56,24 +57,10 @@ constexpr const char *estimateExamples = R"(Examples:
 With --jsonl a line that cannot be answered is answered with {"error": {"line", "where", "what", "hint"}}, and blank
 lines are skipped.)";
 
-void addUnitOption(CLI::App &command, ByteUnit &unit)
-{
-    const auto set = [&unit](const std::string &text) {
-        const std::string given = CLI::detail::to_lower(text);
-        if (given != "gib" && given != "gb")
-            throw CLI::ValidationError("--unit", fmt::format("there is no unit \"{}\" (write GiB or GB)", excerpt(text)));
-        unit = given == "gib" ? ByteUnit::Binary : ByteUnit::Decimal;
-    };
-    command.add_option_function<std::string>("--unit", set, "Write sizes in powers of two (GiB, the default) or of ten (GB)")
-        ->type_name("GiB|GB");
-}
+constexpr const char *unitOption = "Write sizes in powers of two (GiB, the default) or of ten (GB)";
 
 /// For options that take a file.
-CLI::Validator isNamed()
-{
-    const auto check = [](const std::string &file) { return std::string(file.empty() ? "the file's name is empty (name a file)" : ""); };
-    return CLI::Validator(check, "");
-}
+CLI::Validator isNamed() { return headroom::isNamed("the file's name"); }
 
 /// What CLI11 found wrong with the command line, with how to mend it.
 std::string commandLineError(const CLI::ParseError &error, const CLI::App &app)
@@ -133,7 +120,7 @@ void addSettings(CLI::App &command, PlanArguments &plans)
     command.add_option("--gpu", plans.gpus, "Add a GPU by its id (headroom-cli gpus lists them); may be repeated")
         ->type_name("ID")
         ->allow_extra_args(false);
-    addUnitOption(command, plans.unit);
+    addUnitOption(command, plans.unit, unitOption);
 }
 
 /// Returns the option for the files, for commands that cannot do without.
@@ -240,7 +227,7 @@ int runCommandLine(int argc, char **argv)
     ByteUnit gpusUnit = ByteUnit::Binary;
     CLI::App *gpusCommand = app.add_subcommand("gpus", "List the GPUs that Headroom knows");
     gpusCommand->add_flag("--json", gpusAsJson, "Print one JSON array");
-    addUnitOption(*gpusCommand, gpusUnit);
+    addUnitOption(*gpusCommand, gpusUnit, unitOption);
     gpusCommand->callback([&] { status = runGpus(gpusAsJson, gpusUnit); });
 
     std::string sequences;

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/command_line.h"
 #include "app/headroom-probe/commands.h"
 #include "app/headroom-probe/messages.h"
 #include "core/measure/probe_result.h"
@@ -31,11 +32,9 @@ constexpr const char *examples = R"(Examples:
   headroom-probe run plan.headroom.json --output run.headroom-probe.json --ssh user@gpu-machine --python /opt/venv/bin/python
   headroom-cli compare plan.headroom.json run.headroom-probe.json)";
 
-CLI::Validator isNamed()
-{
-    const auto check = [](const std::string &text) { return std::string(text.empty() ? "the name is empty (name a file)" : ""); };
-    return CLI::Validator(check, "");
-}
+constexpr const char *unitOption = "Write sizes in GiB (the default) or GB";
+
+CLI::Validator isNamed() { return headroom::isNamed("the name"); }
 
 int runCommandLine(int argc, char **argv)
 {
@@ -74,21 +73,11 @@ int runCommandLine(int argc, char **argv)
                     exitStatuses));
     runCommand->callback([&] { status = runRun(run); });
 
-    const auto addUnit = [](CLI::App &command, ByteUnit &unit) {
-        const auto set = [&unit](const std::string &text) {
-            const std::string given = CLI::detail::to_lower(text);
-            if (given != "gib" && given != "gb")
-                throw CLI::ValidationError("--unit", fmt::format("there is no unit \"{}\" (write GiB or GB)", excerpt(text)));
-            unit = given == "gib" ? ByteUnit::Binary : ByteUnit::Decimal;
-        };
-        command.add_option_function<std::string>("--unit", set, "Write sizes in GiB (the default) or GB")->type_name("GiB|GB");
-    };
-
     bool gpusAsJson = false;
     ByteUnit gpusUnit = ByteUnit::Binary;
     CLI::App *gpusCommand = app.add_subcommand("gpus", "List this machine's GPUs and what is free on them");
     gpusCommand->add_flag("--json", gpusAsJson, "Print one JSON document");
-    addUnit(*gpusCommand, gpusUnit);
+    addUnitOption(*gpusCommand, gpusUnit, unitOption);
     gpusCommand->callback([&] { status = runGpus(gpusAsJson, gpusUnit); });
 
     FitsArguments fits;
@@ -99,7 +88,7 @@ int runCommandLine(int argc, char **argv)
         ->check(CLI::Range(0, 1023))
         ->default_str("");
     fitsCommand->add_flag("--json", fits.json, "Print one JSON document");
-    addUnit(*fitsCommand, fits.unit);
+    addUnitOption(*fitsCommand, fits.unit, unitOption);
     fitsCommand->footer("Nothing is computed and PyTorch is not needed: the estimate's segments are allocated with the driver's own\n"
                         "calls and freed again. The GPU's memory is taken for a moment: do not try it beside a run that is short of it.");
     fitsCommand->callback([&] { status = runFits(fits); });

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/estimate/error_band.h"
 
+#include "core/plan/choices.h"
 #include "core/units/strict_json.h"
 #include "embedded/error_bands_json.h"
 
@@ -15,29 +16,6 @@
 namespace headroom {
 
 namespace {
-
-std::string_view nameOf(MethodKind kind)
-{
-    switch (kind) {
-    case MethodKind::Full: return "full";
-    case MethodKind::Lora: return "lora";
-    case MethodKind::Qlora: return "qlora";
-    }
-    return {};
-}
-
-std::string nameOf(const Parallel &parallel)
-{
-    switch (parallel.engine) {
-    case Engine::None: return "single";
-    case Engine::Ddp: return "ddp";
-    case Engine::DeepSpeed: return fmt::format("zero{}", parallel.zeroStage.value_or(0));
-    case Engine::Fsdp1: return "fsdp1";
-    case Engine::Fsdp2: return "fsdp2";
-    case Engine::Megatron: return "megatron";
-    }
-    return {};
-}
 
 std::optional<double> figureAt(const JsonValue &entry, std::string_view metric)
 {
@@ -60,7 +38,16 @@ std::vector<Band> readBands()
 
 } // namespace
 
-std::string regimeOf(const TrainingPlan &plan) { return fmt::format("{}-{}", nameOf(plan.method.kind), nameOf(plan.parallel)); }
+std::string regimeOf(const TrainingPlan &plan)
+{
+    const Parallel &parallel = plan.parallel;
+    std::string engine(choices::engine[static_cast<std::size_t>(parallel.engine)].value);
+    if (parallel.engine == Engine::None)
+        engine = "single";
+    else if (parallel.engine == Engine::DeepSpeed)
+        engine = fmt::format("zero{}", parallel.zeroStage.value_or(0));
+    return fmt::format("{}-{}", choices::method[static_cast<std::size_t>(plan.method.kind)].value, engine);
+}
 
 Band errorBand(const TrainingPlan &plan)
 {

@@ -26,14 +26,6 @@ namespace {
 
 constexpr int wantedSteps = 3; ///< the first, and the one taken for all later ones
 
-AllocatorOptions allocatorOptions(const TrainingPlan &plan)
-{
-    AllocatorOptions options;
-    options.expandableSegments = plan.runtime.expandableSegments;
-    options.maxSplitSizeMb = plan.runtime.maxSplitSizeMb;
-    return options;
-}
-
 /// The larger of first step and steady state, which is what decides whether a run fits.
 const Peak &higher(const Peak &a, const Peak &b)
 {
@@ -290,7 +282,6 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
         out->phases[p] = record->phasePeak(last, static_cast<Phase>(p));
         out->firstPhases[p] = record->phasePeak(0, static_cast<Phase>(p));
     }
-    out->firstPhases[static_cast<std::size_t>(Phase::Load)] = out->phases[static_cast<std::size_t>(Phase::Load)];
     for (const std::string &id : plan.gpus)
         if (const Gpu *gpu = findGpu(id))
             out->gpus.push_back(judgeOnGpu(plan, *gpu, gpu == first ? onFirst : onGpu(plan, *gpu, model, unlimited, cancel), out->band));

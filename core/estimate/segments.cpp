@@ -24,9 +24,7 @@ int stepOf(const StepRecord &record, std::uint32_t event)
 SegmentPlan segmentPlan(const Estimate &estimate, Bytes capacity)
 {
     const StepRecord &record = *estimate.record;
-    AllocatorOptions options;
-    options.expandableSegments = estimate.plan.runtime.expandableSegments;
-    options.maxSplitSizeMb = estimate.plan.runtime.maxSplitSizeMb;
+    AllocatorOptions options = allocatorOptions(estimate.plan);
     options.capacity = std::max(capacity, Bytes{0});
     SegmentLog log;
     const auto &again = record.run()->lastStepReplaces;

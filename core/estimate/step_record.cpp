@@ -42,10 +42,6 @@ private:
     std::int64_t m_deviceCalls = 0;
 };
 
-} // namespace
-
-namespace {
-
 /// Drives an allocator with the storages of a trace that `takes` chooses.
 template<typename Takes>
 Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
@@ -101,6 +97,14 @@ Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t wo
 
 } // namespace
 
+AllocatorOptions allocatorOptions(const TrainingPlan &plan)
+{
+    AllocatorOptions options;
+    options.expandableSegments = plan.runtime.expandableSegments;
+    options.maxSplitSizeMb = plan.runtime.maxSplitSizeMb;
+    return options;
+}
+
 Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
               const std::vector<training::Replacement> *again, SegmentLog *segments)
 {
@@ -119,8 +123,10 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
         const Replay other = small.get();
         for (std::size_t i = 0; i < out.reserved.size(); ++i)
             out.reserved[i] += other.reserved[i];
-        if (other.outOfMemory && (!out.outOfMemory || *other.outOfMemory < *out.outOfMemory))
+        if (other.outOfMemory && (!out.outOfMemory || *other.outOfMemory < *out.outOfMemory)) {
             out.outOfMemory = other.outOfMemory;
+            out.shortage = other.shortage;
+        }
     }
     out.blockBytes = std::move(blockBytes);
     return out;

@@ -34,6 +34,9 @@ struct SegmentLog {
     std::vector<std::uint32_t> events; ///< of each change
 };
 
+/// The plan's runtime options of the allocator, in memory without end.
+AllocatorOptions allocatorOptions(const TrainingPlan &plan);
+
 /// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
 /// `again`: the last step is done twice, and its figures are those of the second time. Throws Cancelled on request.
 Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,

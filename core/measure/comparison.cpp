@@ -59,10 +59,17 @@ void raise(std::optional<Bytes> &highest, std::optional<Bytes> value)
         highest = value;
 }
 
+/// A dry run's zero is no figure: nothing reserves memory there.
+bool isDry(const ProbeResult &result) { return result.how == ProbeKind::DryRun; }
+
 /// Of the step that died, only the phases before the one in which it did are whole.
 std::optional<Measured> measuredOf(const ProbeResult &result, std::size_t from, std::size_t to)
 {
     Measured out;
+    const auto raiseOnGpu = [&](std::optional<Bytes> &highest, std::optional<Bytes> value) {
+        if (!isDry(result))
+            raise(highest, value);
+    };
     bool any = false;
     for (std::size_t i = from; i < std::min(to, result.steps.size()); ++i) {
         const ProbeStep &step = result.steps[i];
@@ -71,14 +78,14 @@ std::optional<Measured> measuredOf(const ProbeResult &result, std::size_t from, 
             continue;
         if (!died) {
             raise(out.allocated, step.allocated);
-            raise(out.reserved, step.reserved);
-            raise(out.device, step.device);
+            raiseOnGpu(out.reserved, step.reserved);
+            raiseOnGpu(out.device, step.device);
         }
         for (const ProbePhase &phase : step.phases) {
             if (died && phase.phase >= *result.error->phase)
                 continue;
             raise(out.phaseAllocated[static_cast<std::size_t>(phase.phase)], phase.allocated);
-            raise(out.phaseReserved[static_cast<std::size_t>(phase.phase)], phase.reserved);
+            raiseOnGpu(out.phaseReserved[static_cast<std::size_t>(phase.phase)], phase.reserved);
         }
         any = true;
     }
@@ -238,32 +245,22 @@ Comparison compare(const Estimate &estimate, const TrainingPlan &given, const Pr
     rows.add(ComparisonGroup::Steady, "steady.optimizer", "optimizer", estimate.steady.optimizer, result.steady.optimizer);
     rows.add(ComparisonGroup::Steady, "steady.allocated", "allocated", estimate.steady.allocated, result.steady.allocated);
     rows.add(ComparisonGroup::Activations, "saved_activations", "activations", estimate.savedActivations, result.savedActivations);
-    // A dry run's zero is no figure: nothing reserves memory there.
-    ProbeResult known = result;
-    if (result.how == ProbeKind::DryRun) {
-        if (known.load)
-            known.load->reserved = std::nullopt;
-        for (ProbeStep &step : known.steps) {
-            step.reserved = step.device = std::nullopt;
-            for (ProbePhase &phase : step.phases)
-                phase.reserved = std::nullopt;
-        }
-    }
-    std::optional<Measured> first = measuredOf(known, 0, 1);
-    const bool diedLoading = known.error && !known.error->step;
-    if (known.load && !diedLoading) {
+    std::optional<Measured> first = measuredOf(result, 0, 1);
+    const bool diedLoading = result.error && !result.error->step;
+    if (result.load && !diedLoading) {
         if (!first)
             first.emplace();
-        raise(first->phaseAllocated[static_cast<std::size_t>(Phase::Load)], known.load->allocated);
-        raise(first->phaseReserved[static_cast<std::size_t>(Phase::Load)], known.load->reserved);
+        raise(first->phaseAllocated[static_cast<std::size_t>(Phase::Load)], result.load->allocated);
+        if (!isDry(result))
+            raise(first->phaseReserved[static_cast<std::size_t>(Phase::Load)], result.load->reserved);
     }
     if (first)
         addStep(rows, ComparisonGroup::FirstStep, estimate.firstStep, estimate.firstPhases, *first);
     // The estimate's later step is the third; where only two were run, the second stands in.
-    const std::size_t laterFrom = known.steps.size() > 2 ? 2 : 1;
-    std::optional<Measured> later = measuredOf(known, laterFrom, known.steps.size());
+    const std::size_t laterFrom = result.steps.size() > 2 ? 2 : 1;
+    std::optional<Measured> later = measuredOf(result, laterFrom, result.steps.size());
     if (!later && laterFrom == 2)
-        later = measuredOf(known, 1, 2);
+        later = measuredOf(result, 1, 2);
     if (later)
         addStep(rows, ComparisonGroup::LaterSteps, estimate.peak, estimate.phases, *later);
 

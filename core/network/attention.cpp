@@ -57,45 +57,31 @@ Tensor rotateHalves(const Tensor &x, const Tensor &cos, const Tensor &sin) { ret
 
 namespace {
 
-void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
-{
-    const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
-    const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
-    const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
-    Tensor rotatedQuery = catLast(rotate(queryTurned, cos, sin, rotateHalf), queryKept);
-    Tensor rotatedKey = catLast(rotate(keyTurned, cos, sin, rotateHalf), keyKept);
-    query = std::move(rotatedQuery);
-    key = std::move(rotatedKey);
-}
-
+/// The heads' first dimensions are rotated and joined with the rest; `late`: both of query and key are rotated before either is
+/// joined.
 template<typename RotateHalf>
-void rotateFirstLate(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin, RotateHalf &&rotateHalf)
+void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin, RotateHalf &&rotateHalf, bool late)
 {
     const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
     const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
     const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
     Tensor rotatedQuery = rotate(queryTurned, cos, sin, rotateHalf);
+    if (!late)
+        rotatedQuery = catLast(rotatedQuery, queryKept);
     Tensor rotatedKey = rotate(keyTurned, cos, sin, rotateHalf);
-    rotatedQuery = catLast(rotatedQuery, queryKept);
+    if (late)
+        rotatedQuery = catLast(rotatedQuery, queryKept);
     rotatedKey = catLast(rotatedKey, keyKept);
     query = std::move(rotatedQuery);
     key = std::move(rotatedKey);
 }
 
-void rotateFirstPairs(Tensor &query, Tensor &key, const Tensor &halfCos, const Tensor &halfSin)
-{
-    // cos[..., : cos.shape[-1] // 2].repeat_interleave(2, dim=-1)
-    const std::int64_t half = halfCos.size(-1) / 2;
-    const Tensor cos = repeatInterleaveLast(sliceLast(halfCos, 0, half), 2);
-    const Tensor sin = repeatInterleaveLast(sliceLast(halfSin, 0, half), 2);
-    rotateFirstLate(query, key, cos, sin, rotatePairs);
-}
+/// cos[..., : cos.shape[-1] // 2].repeat_interleave(2, dim=-1)
+Tensor firstHalfTwice(const Tensor &x) { return repeatInterleaveLast(sliceLast(x, 0, x.size(-1) / 2), 2); }
 
-/// apply_rotary_pos_emb of Cohere
-void rotatePairsInFp32(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+/// Query and key become the rotated ones, in the dtypes that they had.
+void castBack(Tensor &query, Tensor &key, const Tensor &rotatedQuery, const Tensor &rotatedKey)
 {
-    const Tensor q = to(query, DType::Float32), k = to(key, DType::Float32);
-    const Tensor rotatedQuery = rotate(q, cos, sin, rotatePairs), rotatedKey = rotate(k, cos, sin, rotatePairs);
     if (halted(rotatedQuery) || !rotatedKey)
         return;
     Tensor castQuery = to(rotatedQuery, query.dtype()), castKey = to(rotatedKey, key.dtype());
@@ -103,12 +89,18 @@ void rotatePairsInFp32(Tensor &query, Tensor &key, const Tensor &cos, const Tens
     key = std::move(castKey);
 }
 
+/// apply_rotary_pos_emb of Cohere
+void rotatePairsInFp32(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin)
+{
+    const Tensor q = to(query, DType::Float32), k = to(key, DType::Float32);
+    const Tensor rotatedQuery = rotate(q, cos, sin, rotatePairs), rotatedKey = rotate(k, cos, sin, rotatePairs);
+    castBack(query, key, rotatedQuery, rotatedKey);
+}
+
 /// apply_rotary_pos_emb of ERNIE 4.5
 void rotateHalfPairsInFp32(Tensor &query, Tensor &key, const Tensor &halfCos, const Tensor &halfSin)
 {
-    const std::int64_t half = halfCos.size(-1) / 2;
-    const Tensor cos = repeatInterleaveLast(sliceLast(halfCos, 0, half), 2);
-    const Tensor sin = repeatInterleaveLast(sliceLast(halfSin, 0, half), 2);
+    const Tensor cos = firstHalfTwice(halfCos), sin = firstHalfTwice(halfSin);
     const auto turned = [&](const Tensor &x) {
         const Tensor direct = mul(to(x, DType::Float32), cos);
         Tensor rotated = rotatePairs(x);
@@ -117,11 +109,7 @@ void rotateHalfPairsInFp32(Tensor &query, Tensor &key, const Tensor &halfCos, co
         return add(direct, rotated);
     };
     const Tensor rotatedQuery = turned(query), rotatedKey = turned(key);
-    if (halted(rotatedQuery) || !rotatedKey)
-        return;
-    Tensor castQuery = to(rotatedQuery, query.dtype()), castKey = to(rotatedKey, key.dtype());
-    query = std::move(castQuery);
-    key = std::move(castKey);
+    castBack(query, key, rotatedQuery, rotatedKey);
 }
 
 /// _apply_rotary_emb of gpt-oss
@@ -148,11 +136,13 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
         return ligerRotary(query, key, cos, sin);
     const Tensor headsCos = unsqueeze(cos, 1), headsSin = unsqueeze(sin, 1);
     if (rotation == Rotation::FirstDimHalves)
-        return rotateFirst(query, key, headsCos, headsSin);
+        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, false);
     if (rotation == Rotation::FirstDimLate)
-        return rotateFirstLate(query, key, headsCos, headsSin, rotateHalf);
-    if (rotation == Rotation::FirstDimPairs)
-        return rotateFirstPairs(query, key, headsCos, headsSin);
+        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, true);
+    if (rotation == Rotation::FirstDimPairs) {
+        const Tensor pairsCos = firstHalfTwice(headsCos), pairsSin = firstHalfTwice(headsSin);
+        return rotateFirst(query, key, pairsCos, pairsSin, rotatePairs, true);
+    }
     if (rotation == Rotation::PairsInFp32)
         return rotatePairsInFp32(query, key, headsCos, headsSin);
     if (rotation == Rotation::HalfPairsInFp32)

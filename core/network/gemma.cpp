@@ -6,6 +6,7 @@
 #include "core/network/gemma.h"
 
 #include "core/network/families.h"
+#include "core/network/head_norm_attention.h"
 
 namespace headroom::network {
 
@@ -65,44 +66,10 @@ protected:
     Masks masks() const override { return {true, true}; }
 };
 
-/// Gemma3Attention: norms over the heads, after the heads have been moved to the front.
-struct Gemma3Attention : AttentionSettings {
-    Linear q, k, v, o;
-    RmsNorm qNorm, kNorm;
-    Rotation rotation = Rotation::Halves;
-
+struct Gemma3Attention : HeadNormAttention {
     Gemma3Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
-        : AttentionSettings(c, attention)
-        , q(builder.linear(names::q, c.hiddenSize, checkedMultiply(c.heads, c.headDim), c.queryKeyValueBias))
-        , k(builder.linear(names::k, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
-        , v(builder.linear(names::v, c.hiddenSize, checkedMultiply(c.keyValueHeads, c.headDim), c.queryKeyValueBias))
-        , o(builder.linear(names::o, checkedMultiply(c.heads, c.headDim), c.hiddenSize, c.outputBias))
-        , qNorm(builder.norm("self_attn.q_norm", c.headDim, RmsNormKind::Gemma))
-        , kNorm(builder.norm("self_attn.k_norm", c.headDim, RmsNormKind::Gemma))
+        : HeadNormAttention(builder, c, attention, RmsNormKind::Gemma)
     {}
-
-    Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const
-    {
-        if (halted(hidden))
-            return {};
-        Tape::Scope scope(*hidden->tape, "self_attn");
-        Tensor query = projectHeads(q, hidden, heads, headDim);
-        Tensor key = projectHeads(k, hidden, keyValueHeads, headDim);
-        const Tensor value = projectHeads(v, hidden, keyValueHeads, headDim);
-        query = qNorm.forward(query);
-        key = kNorm.forward(key);
-        applyRotary(rotation, query, key, context.cos, context.sin);
-        return joinHeads(o, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
-    }
-
-    void visit(ModuleVisitor &visitor)
-    {
-        for (Linear *linear : {&q, &k, &v, &o})
-            visitor.linear(*linear);
-        visitor.norm(qNorm);
-        visitor.norm(kNorm);
-        visitor.rotation(rotation);
-    }
 };
 
 class Gemma3Model : public GemmaModel

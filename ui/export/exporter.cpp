@@ -187,12 +187,14 @@ std::optional<Issue> checkExportName(const QString &file)
     return Issue{file.toStdString(), 0, {}, "is not the name of a file that Headroom exports", "let the name end in .pdf, .png or .svg"};
 }
 
+bool isReport(const QString &file) { return file.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive); }
+
 std::optional<Issue> exportTo(const QString &file, std::shared_ptr<const Estimate> estimate, std::shared_ptr<const Estimate> baseline,
                               ByteUnit unit, const std::vector<MeasuredRun> &runs)
 {
     if (auto issue = checkExportName(file))
         return issue;
-    if (file.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive))
+    if (isReport(file))
         return writeFile(file, pdf(estimate, baseline, unit, runs));
     if (file.endsWith(QLatin1String(".png"), Qt::CaseInsensitive))
         return writeFile(file, Picture(estimate, baseline, unit).png());

@@ -21,6 +21,9 @@ namespace headroom {
 std::optional<Issue> exportTo(const QString &file, std::shared_ptr<const Estimate> estimate, std::shared_ptr<const Estimate> baseline,
                               ByteUnit unit, const std::vector<MeasuredRun> &runs = {});
 
+/// Whether exportTo() writes the report under this name, and so wants the runs.
+bool isReport(const QString &file);
+
 /// What is wrong with the name of a file to export to; nothing where exportTo() knows its ending.
 std::optional<Issue> checkExportName(const QString &file);
 

@@ -44,6 +44,12 @@ QByteArray contentOf(const QString &path)
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
+void setTime(const QString &path, const QDateTime &when)
+{
+    if (QFile file(path); file.open(QIODevice::ReadWrite))
+        file.setFileTime(when, QFileDevice::FileModificationTime);
+}
+
 /// Into the folder, under a name of its own; the same run under the same name is there already.
 std::optional<Issue> copyTo(const QString &folder, const QFileInfo &run)
 {
@@ -52,8 +58,7 @@ std::optional<Issue> copyTo(const QString &folder, const QFileInfo &run)
     const QString target = freeName(folder, nameOf(run.filePath()));
     if (!QFile::copy(run.filePath(), target))
         return couldNot(target, MeasuredRuns::tr("the measured run cannot be written"));
-    if (QFile copy(target); copy.open(QIODevice::ReadWrite))
-        copy.setFileTime(run.lastModified(), QFileDevice::FileModificationTime);
+    setTime(target, run.lastModified());
     return std::nullopt;
 }
 
@@ -155,7 +160,7 @@ std::optional<Issue> MeasuredRuns::add(const QString &file, const QString &name)
     }
     const QByteArray content = QByteArray::fromStdString(*text);
     for (std::size_t i = 0; i < m_runs.size(); ++i)
-        if (QFile kept(m_runs[i].file); kept.open(QIODevice::ReadOnly) && kept.readAll() == content) {
+        if (contentOf(m_runs[i].file) == content) {
             setCurrent(static_cast<int>(i));
             return std::nullopt;
         }
@@ -169,8 +174,7 @@ std::optional<Issue> MeasuredRuns::add(const QString &file, const QString &name)
     if (std::optional<Issue> issue = writeFile(target, content))
         return issue;
     const QDateTime when = QFileInfo(file).lastModified();
-    if (QFile copy(target); copy.open(QIODevice::ReadWrite))
-        copy.setFileTime(when, QFileDevice::FileModificationTime);
+    setTime(target, when);
     m_runs.push_back({target, nameOf(target), when, std::move(*result)});
     m_current = static_cast<int>(m_runs.size()) - 1;
     emit changed();

@@ -155,10 +155,10 @@ void VerdictBar::showHeadline(const QString &icon, bool warn, const QString &tex
 void VerdictBar::refresh()
 {
     fillNotes();
+    m_details->setToolTip(m_estimate ? QString::fromStdString(bandSentence(m_estimate->band)) : QString());
     if (!m_issues.empty()) {
         showHeadline(QStringLiteral("cross"), true, tr("This plan cannot be estimated"));
         m_details->setText(issueText(m_issues.front()));
-        m_details->setToolTip({});
         return;
     }
     if (!m_estimate) {
@@ -170,7 +170,6 @@ void VerdictBar::refresh()
     if (gpus.empty()) {
         showHeadline(QStringLiteral("information"), false, tr("No GPU chosen: tick one at the left to see whether the plan fits"));
         m_details->setText(peakText());
-        m_details->setToolTip(fromView(bandSentence(m_estimate->band)));
         return;
     }
     const auto sentence = [this](const GpuEstimate &gpu) { return QString::fromStdString(verdictSentence(gpu, m_display->unit())); };
@@ -180,7 +179,6 @@ void VerdictBar::refresh()
         others << sentence(gpus[i]);
     others << peakText();
     m_details->setText(others.join(QStringLiteral("  ")));
-    m_details->setToolTip(fromView(bandSentence(m_estimate->band)));
 }
 
 void VerdictBar::fillNotes()

@@ -36,7 +36,10 @@ void MainWindow::exportReport()
                {{tr("Report"), QStringLiteral(".pdf")},
                 {tr("Chart as picture"), QStringLiteral(".png")},
                 {tr("Chart as drawing"), QStringLiteral(".svg")}},
-               [this](const QString &file) { return exportTo(file, m_shown, m_document.baseline(), m_display.unit(), measuredRuns()); });
+               [this](const QString &file) {
+                   return exportTo(file, m_shown, m_document.baseline(), m_display.unit(),
+                                   isReport(file) ? measuredRuns() : std::vector<MeasuredRun>{});
+               });
 }
 
 void MainWindow::exportBreakdown()

@@ -114,14 +114,12 @@ def _measure(plan: Plan, options: Options, workload: Workload, progress: Progres
         with contextlib.suppress(Exception):  # the device may answer nothing any more
             error["alive"] = workload.alive()
         meter.break_off()
-    described = workload.describe()
     return {
         "headroom_probe": RESULT_FORMAT,
         "plan": plan.document(),
         "model_config": None if "config" in plan.model else plan.config,
         "how": "dry-run" if options.dry_run else "gpu",
-        **described,
-        "notes": described["notes"],
+        **workload.describe(),
         "rank": options.rank,
         "ranks": options.ranks,
         **workload.figures(),

@@ -18,7 +18,6 @@ from .. import environment  # noqa: E402
 from ..errors import Unsupported  # noqa: E402
 from ..phases import PhaseMeter  # noqa: E402
 from ..plan import Plan  # noqa: E402
-from ..scope import BITSANDBYTES_OPTIMIZERS  # noqa: E402
 from ..training import inventory, model as models, one_device  # noqa: E402
 from . import device, kernels  # noqa: E402
 from .ledger import Ledger  # noqa: E402
@@ -49,8 +48,8 @@ class DryRun:
         kernels.use(patches, self.gauge)
         # One full sequence a row: transformers reads from the position ids that nothing is packed, and here they have no values.
         patches.set(transformers.masking_utils, find_packed_sequence_indices=lambda position_ids: None)
-        bitsandbytes_needed = plan["method.kind"] == "qlora" or plan["optimizer.kind"] in BITSANDBYTES_OPTIMIZERS
-        liger_needed = plan["kernels"] == "liger" or plan["loss"] == "fused-linear"
+        needed = environment.needs(plan, dry_run=True)
+        bitsandbytes_needed, liger_needed = "bitsandbytes" in needed, "liger-kernel" in needed
         experts = any(
             isinstance(plan.config.get(key), int) and plan.config[key] > 0
             for key in ("num_local_experts", "num_experts", "n_routed_experts")
