@@ -42,6 +42,7 @@ private slots:
     void notesOnWhatHasNoFieldSaySo();
     void theModelComesFromTheEstimate();
     void aBaselineIsDrawnOnTheTimeline();
+    void theViewsBelowFollowASliderThatDoesNotRest();
 
 private:
     QAction *action(const QString &text) const { return test::actionOf(*m_window, text); }
@@ -213,6 +214,34 @@ void TestWindowCharts::aBaselineIsDrawnOnTheTimeline()
     QVERIFY(m_window->timeline()->accessibleDescription().contains("Baseline"));
     QTest::keyClick(m_window.get(), Qt::Key_B, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY(m_window->timeline()->ghost().empty());
+}
+
+void TestWindowCharts::theViewsBelowFollowASliderThatDoesNotRest()
+{
+    m_window = test::opened(*m_folder, [](const TrainingPlan &plan, std::stop_token cancel) { return estimate(plan, std::move(cancel)); });
+    QVERIFY(m_window);
+    const auto drawn = [this] {
+        Bytes highest;
+        for (const TimelineSample &sample : m_window->timeline()->shown().samples)
+            highest = std::max(highest, sample.components.total());
+        return highest;
+    };
+    QTRY_COMPARE(drawn(), m_window->shown()->peak.allocated);
+    // The next change follows each painted chart at once: there is always a newer estimate on its way.
+    const auto next = [this] {
+        const Field &field = *findField("batch.sequence_length");
+        const std::int64_t tokens = m_window->document().plan().batch.sequenceLength;
+        QVERIFY(!m_window->document().setField(field, tokens < 4096 ? tokens + 128 : 1024));
+    };
+    const auto dragging = connect(m_window->memoryChart(), &ChartWidget::painted, this, next, Qt::QueuedConnection);
+    const Bytes before = drawn();
+    next();
+    QTRY_VERIFY(drawn() != before);
+    const Bytes between = drawn();
+    QTRY_VERIFY(drawn() != between);
+    disconnect(dragging);
+    QVERIFY(test::settled(*m_window));
+    QTRY_COMPARE(drawn(), m_window->shown()->peak.allocated);
 }
 
 QTEST_MAIN(TestWindowCharts)

@@ -91,8 +91,11 @@ GpuChooser::GpuChooser(DisplaySettings *display, QWidget *parent)
 void GpuChooser::setChosen(const std::vector<std::string> &ids)
 {
     // A change made here keeps the order of rows; one from elsewhere (a file, undo) brings what is chosen to the top.
+    if (m_isArranged && ids == m_gpus->chosen())
+        return;
     m_gpus->setChosen(ids);
-    if (!m_ticking) {
+    m_isArranged = !m_ticking;
+    if (m_isArranged) {
         m_gpus->arrange();
         m_matches->sort(0);
     }

@@ -37,7 +37,8 @@ private:
     QLineEdit *m_search;
     QListView *m_list;
     QLabel *m_unknown;
-    bool m_ticking = false; ///< the change that comes in was made in this list
+    bool m_ticking = false;    ///< the change that comes in was made in this list
+    bool m_isArranged = false; ///< what is chosen stands at the top
 };
 
 } // namespace headroom

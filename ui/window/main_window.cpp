@@ -47,6 +47,8 @@ constexpr QSize smallestSize(1024, 640);
 /// An estimate that is there sooner is not announced.
 constexpr int slowEstimateMs = 200;
 constexpr int statusMs = 6000;
+/// While a slider moves without a rest, the views below the memory chart follow at least this often.
+constexpr int restMs = 100;
 
 QString dataFolderOf(const WindowPaths &paths)
 {
@@ -109,6 +111,8 @@ MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &pat
     setWindowIcon(programIcon());
     setAcceptDrops(true);
     setMinimumSize(smallestSize);
+    // Before the views connect: while the form follows a change, its estimate is made.
+    connect(&m_document, &PlanDocument::planChanged, this, &MainWindow::requestEstimate);
     makeViews();
     makeActions();
     makeMenus();
@@ -200,9 +204,13 @@ void MainWindow::connectViews()
         connect(chart, &ChartWidget::saveTableRequested, this, [this, chart] { saveTableOf(chart); });
     }
     // The memory chart is what a slider is moved for: it is painted first, what else shows the result after it.
-    connect(m_chart, &ChartWidget::painted, this, [this] {
-        if (m_hasRest)
-            QMetaObject::invokeMethod(this, &MainWindow::showRest, Qt::QueuedConnection);
+    m_rest.setSingleShot(true);
+    connect(m_chart, &ChartWidget::painted, this, &MainWindow::showRestSoon);
+    connect(&m_rest, &QTimer::timeout, this, [this] {
+        if (m_runner.isBusy() && !m_restWaits.hasExpired(restMs))
+            showRestSoon();
+        else
+            showRest();
     });
     connect(m_breakdown, &BreakdownView::exportRequested, this, &MainWindow::exportBreakdown);
 
@@ -243,6 +251,7 @@ void MainWindow::start(const QString &file)
     }
     if (isUnsaved && m_document.isModified())
         m_messages->show(MessageBar::Kind::Information, tr("Unsaved work of the last time came back: %1.").arg(m_document.title()));
+    requestEstimate();
     planChanged();
     m_panel->row("method.kind")->takeFocus();
 }
@@ -302,10 +311,11 @@ void MainWindow::whenShown(std::function<void()> action)
     }
 }
 
+void MainWindow::requestEstimate() { m_runner.request(m_document.plan()); }
+
 void MainWindow::planChanged()
 {
     m_model->setModel(m_document.plan().model);
-    m_runner.request(m_document.plan());
     requestComparison();
 }
 
@@ -319,7 +329,10 @@ void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)
     m_chart->setEmptyReason({});
     m_timeline->setEmptyReason({});
     m_chart->setEstimate(m_shown);
-    m_hasRest = true;
+    if (!std::exchange(m_hasRest, true)) {
+        m_restWaits.start();
+        m_rest.start(restMs); // where the chart is not painted, as in a window that lies below others
+    }
     if (!m_chart->isVisible() || m_afterEstimate)
         showRest();
     resultChanged();
@@ -327,8 +340,19 @@ void MainWindow::showEstimate(std::shared_ptr<const Estimate> estimate)
         std::exchange(m_afterEstimate, nullptr)();
 }
 
+void MainWindow::showRestSoon()
+{
+    if (!m_hasRest)
+        return;
+    // A newer estimate is on its way, and its chart must not wait for what it replaces. Else at once, but after what the user
+    // did meanwhile: that is what an interval of nothing means.
+    const qint64 left = m_runner.isBusy() ? std::max<qint64>(0, restMs - m_restWaits.elapsed()) : 0;
+    m_rest.start(static_cast<int>(left));
+}
+
 void MainWindow::showRest()
 {
+    m_rest.stop();
     if (!std::exchange(m_hasRest, false))
         return;
     m_timeline->setEstimate(m_shown);

@@ -10,6 +10,7 @@
 #include "ui/document/working_copy.h"
 #include "ui/highlight.h"
 
+#include <QElapsedTimer>
 #include <QMainWindow>
 #include <QTimer>
 
@@ -95,8 +96,11 @@ private:
     void loadSettings();
     void storeSettings();
 
+    void requestEstimate();
     void planChanged();
     void showEstimate(std::shared_ptr<const Estimate> estimate);
+    /// Shows the rest once there is time for it.
+    void showRestSoon();
     /// The views below the memory chart, after it.
     void showRest();
     /// There is a result now, or none: what can be done with one.
@@ -146,6 +150,8 @@ private:
     EstimateRunner m_comparer;           ///< of the plan as the chosen run took it
     std::shared_ptr<const Estimate> m_shown;
     bool m_hasRest = false; ///< only the memory chart has m_shown yet
+    QTimer m_rest;
+    QElapsedTimer m_restWaits; ///< since the views below began to lag behind
     Estimate::Step m_step = Estimate::Step::Steady;
     std::function<void()> m_afterEstimate; ///< waits for the result that is being calculated
     QTimer m_slowEstimate;                 ///< says that an estimate takes its time, not before it does

@@ -144,10 +144,14 @@ void VerdictBar::showHeadline(const QString &icon, bool warn, const QString &tex
     const QColor window = palette().color(QPalette::Window);
     const QColor colour = warn ? readableOn(overLimitColour(), window) : palette().color(QPalette::WindowText);
     const int size = m_headline->fontMetrics().height();
-    m_icon->setPixmap(icon.isEmpty() ? QPixmap() : colouredIcon(icon, colour).pixmap(size, size));
-    QPalette colours = m_headline->palette();
-    colours.setColor(QPalette::WindowText, colour);
-    m_headline->setPalette(colours);
+    if (const HeadlineIcon wanted{icon, colour, size}; wanted != m_iconShown) {
+        m_iconShown = wanted;
+        m_icon->setPixmap(icon.isEmpty() ? QPixmap() : colouredIcon(icon, colour).pixmap(size, size));
+    }
+    if (QPalette colours = m_headline->palette(); colours.color(QPalette::WindowText) != colour) {
+        colours.setColor(QPalette::WindowText, colour);
+        m_headline->setPalette(colours);
+    }
     m_headline->setText(text);
     m_headline->setAccessibleName(text);
 }
@@ -214,6 +218,8 @@ void VerdictBar::fillNotes()
 
 void VerdictBar::fitNotes()
 {
+    if (m_notes->isHidden())
+        return; // laying out what nobody sees took longer than the estimate
     // As high as the notes with their text wrapped, but never so high that the charts have no room.
     m_notes->doItemsLayout();
     int height = 2 * m_notes->frameWidth() + 2;

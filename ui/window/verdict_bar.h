@@ -53,6 +53,12 @@ private:
         QString where, text;
         bool operator==(const Entry &) const = default;
     };
+    struct HeadlineIcon {
+        QString name;
+        QColor colour;
+        int size = 0;
+        bool operator==(const HeadlineIcon &) const = default;
+    };
     void fillNotes();
     void fitNotes();
     void showHeadline(const QString &icon, bool warn, const QString &text);
@@ -63,6 +69,7 @@ private:
     std::vector<Issue> m_issues;
     Estimate::Step m_step = Estimate::Step::Steady;
     QLabel *m_icon;
+    HeadlineIcon m_iconShown;
     QLabel *m_headline;
     QLabel *m_details;
     QToolButton *m_notesButton;
