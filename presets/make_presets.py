@@ -36,7 +36,7 @@ import pathlib
 import sys
 
 EXECUTED = ("llama", "mistral", "qwen2", "qwen3", "granite", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "phi3", "glm",
-            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss")
+            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss", "internlm3")
 
 # Which of a family's biases on query, key and value are fixed; for the others config.json says attention_bias.
 FIXED_BIAS = {"qwen2": True, "mistral": False, "phi3": False, "gpt2": True, "gpt_bigcode": True, "phi": True, "mixtral": False,

@@ -50,8 +50,9 @@ Tensor gelu(const Tensor &a);
 Tensor toCopy(const Tensor &a, DType dtype); ///< a.to(dtype), always a copy
 Tensor to(const Tensor &a, DType dtype);     ///< a.to(dtype): a itself where it has that dtype
 Tensor clone(const Tensor &a, const Dims &strides);
-Tensor dropout(const Tensor &a, double p);     ///< native_dropout; a itself for p == 0
-Tensor unary(const Tensor &a, const char *op); ///< an elementwise result for which no gradient is recorded (cos, sin ...)
+Tensor dropout(const Tensor &a, double p); ///< native_dropout; a itself for p == 0
+Tensor unary(const Tensor &a, const char *op,
+             std::optional<DType> dtype = {}); ///< an elementwise result for which no gradient is recorded (cos, sin ...)
 
 Tensor clamp(const Tensor &a, bool fromBelowToo); ///< a.clamp(max=7.0); fromBelowToo: a.clamp(min=-7.0, max=7.0)
 void addInPlace(Tensor &a, const Tensor &b);      ///< a.add_(b)
@@ -75,7 +76,8 @@ Tensor matmul(const Tensor &a, const Tensor &b);                               /
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
 
 // -- normalisation, softmax, loss
-Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias); ///< weight and bias: both, or neither
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias);     ///< weight and bias: both, or neither
+Tensor layerNormAsIs(const Tensor &x, const Tensor &weight, const Tensor &bias); ///< where autocast is switched off
 Tensor softmax(const Tensor &x, std::optional<DType> dtype = {});
 Tensor safeSoftmax(const Tensor &x);
 Tensor logSoftmax(const Tensor &x);

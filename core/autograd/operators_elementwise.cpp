@@ -332,6 +332,9 @@ Tensor dropout(const Tensor &a, double p)
     return out;
 }
 
-Tensor unary(const Tensor &a, const char *op) { return halted(a) ? Tensor() : compute(a, {}, a.dtype(), op); }
+Tensor unary(const Tensor &a, const char *op, std::optional<DType> dtype)
+{
+    return halted(a) ? Tensor() : compute(a, {}, dtype.value_or(a.dtype()), op);
+}
 
 } // namespace headroom::autograd

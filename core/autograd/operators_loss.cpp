@@ -175,4 +175,6 @@ Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias)
     return normalise(x, weight, bias);
 }
 
+Tensor layerNormAsIs(const Tensor &x, const Tensor &weight, const Tensor &bias) { return normalise(x, weight, bias); }
+
 } // namespace headroom::autograd

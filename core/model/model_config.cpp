@@ -68,7 +68,9 @@ std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool s
     if (sliding && (rope == nullptr || rope == reader.find(key)))
         return "default";
     if (rope == nullptr)
-        return config.modelType == "gpt_oss" ? "yarn" : "default";
+        return config.modelType == "gpt_oss" || config.modelType == "ministral3" ? "yarn"
+               : config.modelType == "cwm"                                       ? "llama3"
+                                                                                 : "default";
     const JsonValue *type = rope->find("rope_type");
     if (type == nullptr)
         type = rope->find("type");
@@ -92,9 +94,21 @@ std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool s
     return {};
 }
 
+bool isGptJ(std::string_view modelType) { return modelType == "gptj" || modelType == "codegen"; }
+
 /// How many of a head's dimensions are rotated: int(head_dim * partial_rotary_factor).
 std::int64_t readRotaryDim(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
 {
+    if (isGptJ(config.modelType)) { // a number of dimensions; null: all of the head
+        if (reader.isNull("rotary_dim"))
+            reader.fail(reader.lineOf("rotary_dim", 0), "rotary_dim", "must be a number of dimensions, not null",
+                        "transformers takes cosines as wide as the model then, and stops");
+        const std::int64_t dim = reader.count("rotary_dim", 64, config.headDim);
+        if (dim % 2 != 0)
+            reader.fail(reader.lineOf("rotary_dim", 0), "rotary_dim", fmt::format("{} is odd, but rotary embeddings turn pairs", dim),
+                        "give an even number");
+        return dim;
+    }
     if (!family.readsPartialRotary)
         return config.headDim;
     double factor = family.partialRotary;
@@ -190,7 +204,7 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
 {
     const auto count = static_cast<std::size_t>(config.layers);
     // transformers checks it in all families, also where nothing reads it
-    const std::optional<std::vector<bool>> given = readLayerTypes(reader, count);
+    const std::optional<std::vector<bool>> given = config.modelType == "granitemoehybrid" ? std::nullopt : readLayerTypes(reader, count);
     if (family.window == WindowRule::Never)
         return {};
     if (family.window == WindowRule::Always || family.window == WindowRule::AllSwitchedOn)
@@ -201,7 +215,9 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
                                      ? reader.count("sliding_window_pattern", family.windowPattern, mostLayerNumber)
                                      : family.windowPattern;
     if (!config.slidingWindow) {
-        if (family.window == WindowRule::Pattern && (!given || std::find(given->begin(), given->end(), true) != given->end()))
+        // Ministral and CWM make a mask of sliding attention whether a layer needs it or not.
+        const bool always = family.window == WindowRule::Listed || family.window == WindowRule::PatternFromFirst;
+        if (always || (family.window == WindowRule::Pattern && (!given || std::find(given->begin(), given->end(), true) != given->end())))
             reader.fail(reader.lineOf("sliding_window", 0), "sliding_window", "layers of sliding attention need a window",
                         "give its number of tokens");
         return {};
@@ -216,6 +232,8 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
         case WindowRule::Qwen2Moe: sliding[i] = (layer + 1) % 2 != 0 && layer < first; break;
         case WindowRule::WithoutRope: sliding[i] = !config.rotaryLayers[i]; break;
         case WindowRule::Pattern: sliding[i] = (layer + 1) % pattern != 0; break;
+        case WindowRule::PatternFromFirst: sliding[i] = layer % pattern != 0; break;
+        case WindowRule::Listed: sliding[i] = true; break;
         case WindowRule::Never:
         case WindowRule::AllSwitchedOn:
         case WindowRule::Always: break;
@@ -229,19 +247,17 @@ struct Keys {
     std::string_view hidden = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
                      positions = "max_position_embeddings";
 
-    /// GPT-2's own names, for which the general ones stand in (attribute_map).
+    /// The class's own names, for which the general ones stand in (attribute_map).
     Keys(const ConfigReader &reader, const ModelFamily &family)
     {
-        if (!family.gptNames)
-            return;
         const auto own = [&](std::string_view &key, std::string_view name) {
-            if (reader.find(key) == nullptr)
+            if (!name.empty() && reader.find(key) == nullptr)
                 key = name;
         };
-        own(hidden, "n_embd");
-        own(layers, "n_layer");
-        own(heads, "n_head");
-        own(positions, "n_positions");
+        own(hidden, family.names.hidden);
+        own(layers, family.names.layers);
+        own(heads, family.names.heads);
+        own(positions, family.names.positions);
     }
 };
 
@@ -275,7 +291,12 @@ std::vector<bool> readDenseLayers(ConfigReader &reader, const ModelConfig &confi
 void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
 {
     const std::string_view key = reader.find("num_local_experts") != nullptr ? "num_local_experts" : "num_experts";
-    config.experts = reader.count(key, family.experts, mostWidth);
+    const bool optional = config.modelType == "granitemoehybrid"; // 0: none
+    config.experts = optional ? reader.countFromZero(key, family.experts, mostWidth) : reader.count(key, family.experts, mostWidth);
+    if (config.modelType == "granitemoeshared" || optional)
+        config.sharedExpertIntermediateSize = reader.countFromZero("shared_intermediate_size", optional ? 1024 : 0, mostIntermediate);
+    if (config.experts == 0)
+        return;
     config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
     if (config.expertsPerToken > config.experts)
         reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
@@ -287,6 +308,41 @@ void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &f
     config.normalisesExperts = config.modelType == "mixtral" || reader.flag("norm_topk_prob", false);
     if (config.modelType == "qwen2_moe" || config.modelType == "qwen3_moe")
         config.denseLayers = readDenseLayers(reader, config);
+}
+
+/// granitemoehybrid: attention and state-space layers mixed; experts and a rotation are optional.
+void readHybrid(ConfigReader &reader, ModelConfig &config)
+{
+    const JsonValue *types = reader.find("layer_types");
+    if (types == nullptr)
+        types = reader.find("layers_block_type");
+    const auto *list = types == nullptr ? nullptr : types->array();
+    if (list == nullptr || static_cast<std::int64_t>(list->size()) != config.layers)
+        return reader.fail(
+            types == nullptr ? 0 : types->line, "layer_types",
+            "state-space layers, which this class takes where it says nothing else, are not executed by this version's engine",
+            "models whose layers are all \"attention\" are: list one for each layer");
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const std::string *type = (*list)[i].string();
+        if (type == nullptr || (*type != "attention" && *type != "full_attention"))
+            return reader.fail((*list)[i].line, fmt::format("layer_types[{}]", i),
+                               "state-space layers are not executed by this version's engine",
+                               "models whose layers are all \"attention\" are");
+    }
+    config.rotates = reader.text("position_embedding_type", "") == "rope";
+}
+
+void readOpt(ConfigReader &reader, ModelConfig &config)
+{
+    config.embeddingWidth = reader.count("word_embed_proj_dim", config.hiddenSize, mostWidth);
+    config.normsFirst = reader.flag("do_layer_norm_before", true);
+    config.finalNorm = config.normsFirst && !reader.flag("_remove_final_layer_norm", false);
+    if (!reader.flag("layer_norm_elementwise_affine", true))
+        reader.fail(reader.lineOf("layer_norm_elementwise_affine", 0), "layer_norm_elementwise_affine",
+                    "norms without parameters are not executed by this version's engine for OPT", "set it to true");
+    if (reader.fraction("layerdrop", 0.0) > 0.0)
+        reader.fail(reader.lineOf("layerdrop", 0), "layerdrop", "layers left out at random are not executed by this version's engine",
+                    "set it to 0");
 }
 
 void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
@@ -360,19 +416,20 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.hiddenSize = reader.requiredCount(keys.hidden, mostWidth);
     config.layers = reader.requiredCount(keys.layers, mostLayers);
     config.heads = reader.requiredCount(keys.heads, mostHeads);
-    if (family.gptNames)
-        config.intermediateSize = reader.count("n_inner", checkedMultiply(4, config.hiddenSize), mostIntermediate);
+    const std::string_view width = family.names.intermediate.empty() ? "intermediate_size" : family.names.intermediate;
+    if (family.fourTimesHidden)
+        config.intermediateSize = reader.count(width, checkedMultiply(4, config.hiddenSize), mostIntermediate);
     else if (family.intermediateSize > 0)
-        config.intermediateSize = reader.count("intermediate_size", family.intermediateSize, mostIntermediate);
+        config.intermediateSize = reader.count(width, family.intermediateSize, mostIntermediate);
     else
-        config.intermediateSize = reader.requiredCount("intermediate_size", mostIntermediate);
+        config.intermediateSize = reader.requiredCount(width, mostIntermediate);
     config.vocabSize = reader.requiredCount("vocab_size", mostVocabulary);
+    config.embeddingWidth = config.hiddenSize;
 
     // null means "as many as attention heads" in all classes; only an absent key takes the class's number.
     const bool multiQuery = config.modelType == "gpt_bigcode" && reader.flag("multi_query", true);
-    const bool allHeads = family.gptNames || config.modelType == "gpt_neox"; // no such key
     const std::int64_t absent = family.keyValueHeads == 0 || reader.isNull("num_key_value_heads") ? config.heads : family.keyValueHeads;
-    config.keyValueHeads = multiQuery ? 1 : allHeads ? config.heads : reader.count("num_key_value_heads", absent, mostHeads);
+    config.keyValueHeads = multiQuery ? 1 : family.allHeads ? config.heads : reader.count("num_key_value_heads", absent, mostHeads);
     if (!reader.issue() && config.heads % config.keyValueHeads != 0) {
         const JsonValue *value = reader.find("num_key_value_heads");
         reader.fail(reader.lineOf("num_key_value_heads", json.line), "num_key_value_heads",
@@ -382,28 +439,39 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
                         : fmt::format("where the key is missing {} takes {}: write num_key_value_heads", config.modelType, absent));
     }
 
-    const bool derivedHeadDim = reader.find("head_dim") == nullptr && family.headDim == 0;
+    const bool readsHeadDim = family.headDimRule != HeadDimRule::Unread;
+    const bool givenHeadDim = readsHeadDim && reader.find("head_dim") != nullptr;
+    const bool nullHeadDim = readsHeadDim && reader.isNull("head_dim");
+    if (family.headDimRule == HeadDimRule::Demanded && !givenHeadDim)
+        reader.fail(
+            json.line, "head_dim",
+            fmt::format("{}: models of type {} need it, transformers stops without", nullHeadDim ? "is null" : "missing", config.modelType),
+            "write the width of one head");
+    else if (nullHeadDim && family.headDimRule == HeadDimRule::Number)
+        reader.fail(json.line, "head_dim",
+                    fmt::format("must be a whole number, not null: transformers stops for models of type {}", config.modelType),
+                    family.headDim == 0 ? "leave it out for hidden_size / num_attention_heads" : "write the width of one head");
+    const bool derivedHeadDim = !givenHeadDim && (nullHeadDim || family.headDim == 0);
     // Some classes demand it in any case; the others where head_dim is derived, for a remainder would be lost.
     if (!reader.issue() && (derivedHeadDim || family.dividesHidden) && config.hiddenSize % config.heads != 0)
         reader.fail(reader.lineOf(keys.hidden, json.line), keys.hidden,
                     fmt::format("{} is not a multiple of the {} attention heads", config.hiddenSize, config.heads),
                     family.dividesHidden ? "hidden_size must be a multiple of num_attention_heads" : "or give head_dim");
-    config.headDim = reader.count("head_dim", derivedHeadDim ? config.hiddenSize / config.heads : family.headDim, mostWidth);
-    if (!reader.issue() && !family.gptNames && config.headDim % 2 != 0)
+    config.headDim = derivedHeadDim ? config.hiddenSize / config.heads : reader.count("head_dim", family.headDim, mostWidth);
+    if (!reader.issue() && !family.learnedPositions && config.headDim % 2 != 0)
         reader.fail(reader.lineOf("head_dim", json.line), "head_dim",
                     fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
 
-    config.maxPositions = reader.isNull(keys.positions) && !family.gptNames
+    const bool tableOfPositions = family.learnedPositions || isGptJ(config.modelType);
+    config.maxPositions = reader.isNull(keys.positions) && !tableOfPositions
                               ? 0
-                              : reader.count(keys.positions, family.maxPositions, family.gptNames ? mostVocabulary : mostPositions);
+                              : reader.count(keys.positions, family.maxPositions, tableOfPositions ? mostVocabulary : mostPositions);
     config.tiedEmbeddings = reader.flag("tie_word_embeddings", family.tied);
     config.queryKeyValueBias = family.biasKey.empty() ? family.bias : reader.flag(family.biasKey, family.bias);
     config.outputBias = family.outputBiasKey.empty() ? config.queryKeyValueBias && family.biasOnOutput
                                                      : reader.flag(family.outputBiasKey, family.biasOnOutput);
-    config.mlpBias = family.biasOnMlp ? config.queryKeyValueBias : family.readsMlpBias && reader.flag("mlp_bias", false);
-    config.queryKeyNorm = config.modelType == "qwen3" || config.modelType == "qwen3_moe" || config.modelType == "olmoe" ||
-                          config.modelType == "exaone4" || config.modelType == "gemma3_text" || config.modelType == "olmo2" ||
-                          config.modelType == "olmo3";
+    config.mlpBias = family.biasOnMlp ? config.queryKeyValueBias : family.readsMlpBias && reader.flag("mlp_bias", family.mlpBias);
+    config.queryKeyNorm = family.queryKeyNorm;
 
     config.ropeType = readRopeType(reader, config, false);
     config.slidingRopeType = readRopeType(reader, config, true);
@@ -413,17 +481,22 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.slidingWindow = readWindow(reader, family);
     config.slidingLayers = readSlidingLayers(reader, config, family);
     if (!family.attentionDropoutKey.empty())
-        config.attentionDropout = reader.fraction(family.attentionDropoutKey, family.dropout);
+        config.attentionDropout = reader.fraction(family.attentionDropoutKey, family.attentionDropout.value_or(family.dropout));
     if (!family.residualDropoutKey.empty())
         config.residualDropout = reader.fraction(family.residualDropoutKey, family.dropout);
     if (!family.embeddingDropoutKey.empty())
         config.embeddingDropout = reader.fraction(family.embeddingDropoutKey, family.dropout);
-    config.headBias = config.modelType == "phi";
+    config.headBias = family.headBias;
     const bool parallel = config.modelType == "gpt_neox";
     config.parallelResidual = parallel || config.modelType == "stablelm" ? reader.flag("use_parallel_residual", parallel) : true;
+    config.postNorms = config.modelType == "hyperclovax" && reader.flag("use_post_norm", true);
     if (family.experts > 0)
         readExperts(reader, config, family);
-    if (config.modelType == "gemma2") {
+    if (config.modelType == "granitemoehybrid")
+        readHybrid(reader, config);
+    if (config.modelType == "opt")
+        readOpt(reader, config);
+    if (config.modelType == "gemma2" || config.modelType == "vaultgemma") {
         config.attentionSoftcapping = !reader.isNull("attn_logit_softcapping");
         config.logitSoftcapping = !reader.isNull("final_logit_softcapping");
     }

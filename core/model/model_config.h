@@ -35,6 +35,11 @@ struct ModelConfig {
     double residualDropout = 0.0;                  ///< resid_pdrop, hidden_dropout: on what attention and MLP return
     double embeddingDropout = 0.0;                 ///< embd_pdrop, hidden_dropout: on the embeddings
     bool headBias = false;                         ///< bias on lm_head (phi)
+    bool postNorms = false;                        ///< use_post_norm: norms after attention and MLP (hyperclovax)
+    std::int64_t embeddingWidth = 0;               ///< word_embed_proj_dim: h, or what is projected to h and back (opt)
+    bool normsFirst = true;                        ///< do_layer_norm_before: norms before attention and MLP, not after (opt)
+    bool finalNorm = true;                         ///< a norm after the last layer (opt may have none)
+    bool rotates = true;                           ///< rotary embeddings (granitemoehybrid: position_embedding_type "rope")
     bool parallelResidual = true;                  ///< use_parallel_residual: attention and MLP side by side (gpt_neox)
     std::string ropeType = "default";              ///< "rope_type": default | linear | dynamic | yarn | longrope | llama3
     std::string slidingRopeType = "default";       ///< of sliding attention, where each kind of layer rotates in its own way

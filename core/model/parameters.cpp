@@ -37,6 +37,12 @@ public:
             return gpt2();
         if (is("gpt_neox"))
             return gptNeoX();
+        if (is("opt"))
+            return opt();
+        if (is("gptj") || is("codegen"))
+            return gptJ();
+        if (is("granitemoe") || is("granitemoeshared") || is("granitemoehybrid"))
+            return graniteMoe();
         attention();
         if (m_dense)
             mlp();
@@ -82,6 +88,8 @@ private:
             vector("self_attn.q_norm.weight", Group::Norm, allHeads ? m_queries : m_config.headDim);
             vector("self_attn.k_norm.weight", Group::Norm, allHeads ? m_keys : m_config.headDim);
         }
+        if (is("bitnet"))
+            vector("self_attn.attn_sub_norm.weight", Group::Norm, m_hidden);
         if (is("hunyuan_v1_dense")) {
             vector("self_attn.query_layernorm.weight", Group::Norm, m_config.headDim);
             vector("self_attn.key_layernorm.weight", Group::Norm, m_config.headDim);
@@ -107,10 +115,12 @@ private:
             linear("mlp.c_proj.weight", "mlp.c_proj.bias", Group::Mlp, m_hidden, width, bias);
             return;
         }
-        if (!is("arcee"))
+        if (!is("arcee") && !is("jais2") && !is("nemotron"))
             linear("mlp.gate_proj.weight", "mlp.gate_proj.bias", Group::Mlp, width, m_hidden, bias);
         linear("mlp.up_proj.weight", "mlp.up_proj.bias", Group::Mlp, width, m_hidden, bias);
         linear("mlp.down_proj.weight", "mlp.down_proj.bias", Group::Mlp, m_hidden, width, bias);
+        if (is("bitnet"))
+            vector("mlp.ffn_sub_norm.weight", Group::Norm, width);
     }
 
     void experts()
@@ -176,15 +186,62 @@ private:
         linear("mlp.dense_4h_to_h.weight", "mlp.dense_4h_to_h.bias", Group::Mlp, m_hidden, m_config.intermediateSize, true);
     }
 
+    void opt()
+    {
+        const bool bias = m_config.queryKeyValueBias;
+        linear("self_attn.k_proj.weight", "self_attn.k_proj.bias", Group::Attention, m_hidden, m_hidden, bias);
+        linear("self_attn.v_proj.weight", "self_attn.v_proj.bias", Group::Attention, m_hidden, m_hidden, bias);
+        linear("self_attn.q_proj.weight", "self_attn.q_proj.bias", Group::Attention, m_hidden, m_hidden, bias);
+        linear("self_attn.out_proj.weight", "self_attn.out_proj.bias", Group::Attention, m_hidden, m_hidden, m_config.outputBias);
+        layerNorm("self_attn_layer_norm.weight", "self_attn_layer_norm.bias");
+        linear("fc1.weight", "fc1.bias", Group::Mlp, m_config.intermediateSize, m_hidden, m_config.mlpBias);
+        linear("fc2.weight", "fc2.bias", Group::Mlp, m_hidden, m_config.intermediateSize, m_config.mlpBias);
+        layerNorm("final_layer_norm.weight", "final_layer_norm.bias");
+    }
+
+    void gptJ()
+    {
+        layerNorm("ln_1.weight", "ln_1.bias");
+        if (is("gptj"))
+            for (const char *name : {"attn.k_proj.weight", "attn.v_proj.weight", "attn.q_proj.weight"})
+                matrix(name, Group::Attention, m_hidden, m_hidden);
+        matrix("attn.out_proj.weight", Group::Attention, m_hidden, m_hidden);
+        if (is("codegen"))
+            matrix("attn.qkv_proj.weight", Group::Attention, checkedMultiply(3, m_hidden), m_hidden);
+        linear("mlp.fc_in.weight", "mlp.fc_in.bias", Group::Mlp, m_config.intermediateSize, m_hidden, true);
+        linear("mlp.fc_out.weight", "mlp.fc_out.bias", Group::Mlp, m_hidden, m_config.intermediateSize, true);
+    }
+
+    void graniteMoe()
+    {
+        const bool attentionLast = is("granitemoehybrid");
+        if (!attentionLast)
+            attention();
+        vector("input_layernorm.weight", Group::Norm, m_hidden);
+        vector("post_attention_layernorm.weight", Group::Norm, m_hidden);
+        const std::int64_t width = m_config.expertIntermediateSize, shared = m_config.sharedExpertIntermediateSize;
+        if (m_config.experts > 0) {
+            matrix("block_sparse_moe.router.weight", Group::Mlp, m_config.experts, m_hidden);
+            m_visit("block_sparse_moe.experts.gate_up_proj", Group::Mlp, Shape{m_config.experts, checkedMultiply(2, width), m_hidden});
+            m_visit("block_sparse_moe.experts.down_proj", Group::Mlp, Shape{m_config.experts, m_hidden, width});
+        }
+        if (shared > 0) {
+            matrix("shared_mlp.input_linear.weight", Group::Mlp, checkedMultiply(2, shared), m_hidden);
+            matrix("shared_mlp.output_linear.weight", Group::Mlp, m_hidden, shared);
+        }
+        if (attentionLast)
+            attention();
+    }
+
     void norms()
     {
         if (is("phi"))
             return layerNorm("input_layernorm.weight", "input_layernorm.bias");
         if (is("olmo"))
             return; // without parameters
-        if (is("starcoder2") || is("stablelm")) {
+        if (is("starcoder2") || is("stablelm") || is("jais2") || is("nemotron")) {
             layerNorm("input_layernorm.weight", "input_layernorm.bias");
-            if (is("starcoder2") || !m_config.parallelResidual)
+            if (!is("stablelm") || !m_config.parallelResidual)
                 layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
             return;
         }
@@ -193,7 +250,11 @@ private:
             vector("input_layernorm.weight", Group::Norm, m_hidden);
         if (is("cohere") || is("cohere2"))
             return; // one for attention and MLP
-        vector("post_attention_layernorm.weight", Group::Norm, m_hidden);
+        vector(is("vaultgemma") ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight", Group::Norm, m_hidden);
+        if (m_config.postNorms) {
+            vector("post_norm1.weight", Group::Norm, m_hidden);
+            vector("post_norm2.weight", Group::Norm, m_hidden);
+        }
         if (is("gemma2") || is("gemma3_text"))
             vector("pre_feedforward_layernorm.weight", Group::Norm, m_hidden);
         if (is("gemma2") || is("gemma3_text") || after)
@@ -218,35 +279,49 @@ void visitLayer(const ModelConfig &config, std::int64_t layer, Visitor visitor)
 
 std::vector<std::int64_t> sizesOf(const Shape &shape) { return {shape.begin(), std::find(shape.begin(), shape.end(), 0)}; }
 
-/// What lies outside the layers.
+/// What lies outside the layers, in the order of named_parameters().
 struct Ends {
-    const char *embedding = "model.embed_tokens.weight";
-    const char *positions = nullptr; ///< a learned embedding of positions
-    const char *layers = "model.layers.";
-    const char *norm = "model.norm.weight";
-    const char *normBias = nullptr;
+    std::vector<Parameter> before, after;
+    std::string_view layers = "model.layers.";
 };
 
 Ends endsOf(const ModelConfig &config)
 {
-    if (config.modelType == "gpt2" || config.modelType == "gpt_bigcode")
-        return {"transformer.wte.weight", "transformer.wpe.weight", "transformer.h.", "transformer.ln_f.weight", "transformer.ln_f.bias"};
-    if (config.modelType == "gpt_neox")
-        return {"gpt_neox.embed_in.weight", nullptr, "gpt_neox.layers.", "gpt_neox.final_layer_norm.weight",
-                "gpt_neox.final_layer_norm.bias"};
-    if (config.modelType == "phi")
-        return {"model.embed_tokens.weight", nullptr, "model.layers.", "model.final_layernorm.weight", "model.final_layernorm.bias"};
-    if (config.modelType == "olmo") {
-        Ends ends;
-        ends.norm = nullptr;
-        return ends;
+    using enum ParameterGroup;
+    const auto is = [&](std::string_view modelType) { return config.modelType == modelType; };
+    const bool gpt = is("gpt2") || is("gpt_bigcode"), gptJ = is("gptj") || is("codegen"), neoX = is("gpt_neox"), opt = is("opt");
+    const std::int64_t hidden = config.hiddenSize, width = config.embeddingWidth;
+    Ends ends;
+    const char *embedding = gpt || gptJ ? "transformer.wte.weight"
+                            : neoX      ? "gpt_neox.embed_in.weight"
+                            : opt       ? "model.decoder.embed_tokens.weight"
+                                        : "model.embed_tokens.weight";
+    ends.layers = gpt || gptJ ? "transformer.h." : neoX ? "gpt_neox.layers." : opt ? "model.decoder.layers." : "model.layers.";
+    ends.before.push_back({embedding, {config.vocabSize, width}, Embedding, -1});
+    if (gpt)
+        ends.before.push_back({"transformer.wpe.weight", {config.maxPositions, hidden}, Embedding, -1});
+    if (opt)
+        ends.before.push_back({"model.decoder.embed_positions.weight", {checkedAdd(config.maxPositions, 2), hidden}, Embedding, -1});
+    if (opt && width != hidden) {
+        ends.before.push_back({"model.decoder.project_out.weight", {width, hidden}, Embedding, -1});
+        ends.before.push_back({"model.decoder.project_in.weight", {hidden, width}, Embedding, -1});
     }
-    if (config.modelType == "starcoder2" || config.modelType == "stablelm") {
-        Ends ends;
-        ends.normBias = "model.norm.bias";
-        return ends;
-    }
-    return {};
+    const std::string norm = gpt || gptJ ? "transformer.ln_f"
+                             : neoX      ? "gpt_neox.final_layer_norm"
+                             : opt       ? "model.decoder.final_layer_norm"
+                             : is("phi") ? "model.final_layernorm"
+                                         : "model.norm";
+    const bool layerNorm = gpt || gptJ || neoX || opt || is("phi") || is("starcoder2") || is("stablelm") || is("jais2") || is("nemotron");
+    std::vector<Parameter> &normAt = opt ? ends.before : ends.after;
+    if (config.finalNorm && !is("olmo")) // whose norms have no parameters
+        normAt.push_back({norm + ".weight", {hidden}, Norm, -1});
+    if (config.finalNorm && layerNorm)
+        normAt.push_back({norm + ".bias", {hidden}, Norm, -1});
+    if (!config.tiedEmbeddings)
+        ends.after.push_back({"lm_head.weight", {config.vocabSize, width}, Head, -1});
+    if (config.headBias)
+        ends.after.push_back({"lm_head.bias", {config.vocabSize}, Head, -1});
+    return ends;
 }
 
 std::int64_t elementsOf(const ModelConfig &config, std::int64_t layer)
@@ -273,38 +348,25 @@ std::int64_t Parameter::elements() const
 
 std::vector<Parameter> parameterInventory(const ModelConfig &config)
 {
-    using enum ParameterGroup;
     const Ends ends = endsOf(config);
-    std::vector<Parameter> out;
-    out.push_back({ends.embedding, {config.vocabSize, config.hiddenSize}, Embedding, -1});
-    if (ends.positions)
-        out.push_back({ends.positions, {config.maxPositions, config.hiddenSize}, Embedding, -1});
+    std::vector<Parameter> out = ends.before;
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-        const std::string prefix = ends.layers + std::to_string(layer) + '.';
+        const std::string prefix = std::string(ends.layers) + std::to_string(layer) + '.';
         visitLayer(config, layer, [&](std::string_view name, ParameterGroup group, const Shape &shape) {
             out.push_back({prefix + std::string(name), sizesOf(shape), group, static_cast<int>(layer)});
         });
     }
-    if (ends.norm)
-        out.push_back({ends.norm, {config.hiddenSize}, Norm, -1});
-    if (ends.normBias)
-        out.push_back({ends.normBias, {config.hiddenSize}, Norm, -1});
-    if (!config.tiedEmbeddings)
-        out.push_back({"lm_head.weight", {config.vocabSize, config.hiddenSize}, Head, -1});
-    if (config.headBias)
-        out.push_back({"lm_head.bias", {config.vocabSize}, Head, -1});
+    out.insert(out.end(), ends.after.begin(), ends.after.end());
     return out;
 }
 
 std::int64_t parameterCount(const ModelConfig &config)
 {
     const Ends ends = endsOf(config);
-    std::int64_t sum = checkedMultiply(checkedMultiply(config.vocabSize, config.hiddenSize), config.tiedEmbeddings ? 1 : 2);
-    if (ends.positions)
-        sum = checkedAdd(sum, checkedMultiply(config.maxPositions, config.hiddenSize));
-    sum = checkedAdd(sum, checkedMultiply(config.hiddenSize, ends.normBias ? 2 : ends.norm ? 1 : 0));
-    if (config.headBias)
-        sum = checkedAdd(sum, config.vocabSize);
+    std::int64_t sum = 0;
+    for (const std::vector<Parameter> *part : {&ends.before, &ends.after})
+        for (const Parameter &parameter : *part)
+            sum = checkedAdd(sum, parameter.elements());
     if (config.denseLayers.empty())
         return checkedAdd(sum, checkedMultiply(elementsOf(config, 0), config.layers));
     for (std::int64_t layer = 0; layer < config.layers; ++layer)

@@ -57,19 +57,31 @@ Tensor rotateHalves(const Tensor &x, const Tensor &cos, const Tensor &sin) { ret
 
 namespace {
 
-/// The heads' first dimensions are rotated and joined with the rest; `late`: both of query and key are rotated before either is
-/// joined.
+/// When the rotated dimensions of the heads are joined with the rest.
+enum class Join : std::uint8_t {
+    AtOnce, ///< the query's before the key's are rotated
+    Late,   ///< after both, each under the name of what it is made of
+    Last,   ///< after both, which live until both are joined
+};
+
+/// The heads' first dimensions are rotated and joined with the rest.
 template<typename RotateHalf>
-void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin, RotateHalf &&rotateHalf, bool late)
+void rotateFirst(Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin, RotateHalf &&rotateHalf, Join join)
 {
     const std::int64_t turned = cos.size(-1), kept = query.size(-1) - turned;
     const Tensor queryTurned = sliceLast(query, 0, turned), queryKept = sliceLast(query, turned, kept);
     const Tensor keyTurned = sliceLast(key, 0, turned), keyKept = sliceLast(key, turned, kept);
     Tensor rotatedQuery = rotate(queryTurned, cos, sin, rotateHalf);
-    if (!late)
+    if (join == Join::AtOnce)
         rotatedQuery = catLast(rotatedQuery, queryKept);
     Tensor rotatedKey = rotate(keyTurned, cos, sin, rotateHalf);
-    if (late)
+    if (join == Join::Last) {
+        Tensor joinedQuery = catLast(rotatedQuery, queryKept), joinedKey = catLast(rotatedKey, keyKept);
+        query = std::move(joinedQuery);
+        key = std::move(joinedKey);
+        return;
+    }
+    if (join == Join::Late)
         rotatedQuery = catLast(rotatedQuery, queryKept);
     rotatedKey = catLast(rotatedKey, keyKept);
     query = std::move(rotatedQuery);
@@ -136,12 +148,21 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
         return ligerRotary(query, key, cos, sin);
     const Tensor headsCos = unsqueeze(cos, 1), headsSin = unsqueeze(sin, 1);
     if (rotation == Rotation::FirstDimHalves)
-        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, false);
+        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, Join::AtOnce);
     if (rotation == Rotation::FirstDimLate)
-        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, true);
+        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, Join::Late);
+    if (rotation == Rotation::FirstDimLast)
+        return rotateFirst(query, key, headsCos, headsSin, rotateHalf, Join::Last);
     if (rotation == Rotation::FirstDimPairs) {
         const Tensor pairsCos = firstHalfTwice(headsCos), pairsSin = firstHalfTwice(headsSin);
-        return rotateFirst(query, key, pairsCos, pairsSin, rotatePairs, true);
+        return rotateFirst(query, key, pairsCos, pairsSin, rotatePairs, Join::Late);
+    }
+    if (rotation == Rotation::HalfPairs) {
+        const Tensor pairsCos = firstHalfTwice(headsCos), pairsSin = firstHalfTwice(headsSin);
+        Tensor rotatedQuery = rotate(query, pairsCos, pairsSin, rotatePairs), rotatedKey = rotate(key, pairsCos, pairsSin, rotatePairs);
+        query = std::move(rotatedQuery);
+        key = std::move(rotatedKey);
+        return;
     }
     if (rotation == Rotation::PairsInFp32)
         return rotatePairsInFp32(query, key, headsCos, headsSin);

@@ -41,8 +41,10 @@ enum class Rotation : std::uint8_t {
     FirstDimHalves,  ///< the head's first dimensions alone, joined with the rest (Phi-3)
     FirstDimPairs,   ///< the same, turning even with odd dimensions (GLM)
     FirstDimLate,    ///< as FirstDimHalves, but query and key are both rotated before either is joined (GPT-NeoX)
+    FirstDimLast,    ///< as FirstDimLate, but what was rotated lives until both are joined (Nemotron)
     PairsInFp32,     ///< even with odd dimensions, query and key in fp32 (Cohere)
     HalfPairsInFp32, ///< the same, with each of the first half of the cosines and sines for a pair (ERNIE)
+    HalfPairs,       ///< even with odd dimensions, each of the first half of the cosines and sines for a pair (Helium)
     SplitHalves,     ///< both halves of the head one after the other, with cosines and sines of half its width (gpt-oss)
     Liger,           ///< Liger's kernel in place of any of these
 };

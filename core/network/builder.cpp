@@ -68,7 +68,7 @@ LayerNorm Builder::norm(const char *name, std::int64_t width, LayerNormKind kind
     norm.kind = kind;
     if (kind == LayerNormKind::WrittenOut)
         norm.weight = parameter({width}, "aten.ones.default");
-    if (kind == LayerNormKind::Kernel) {
+    if (kind == LayerNormKind::Kernel || kind == LayerNormKind::OnePlus) {
         norm.weight = parameter({width});
         norm.bias = parameter({width});
     }

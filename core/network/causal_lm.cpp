@@ -93,7 +93,7 @@ CausalLm::CausalLm(Tape &tape, const ModelConfig &config, const NetworkOptions &
     if (config.tiedEmbeddings && m_quantizer)
         m_head.names = headNames;
     else
-        m_head = Builder(tape, options.weights).linear(headNames, config.hiddenSize, config.vocabSize, config.headBias);
+        m_head = Builder(tape, options.weights).linear(headNames, config.embeddingWidth, config.vocabSize, config.headBias);
     m_head.isHead = true;
     if (config.tiedEmbeddings)
         m_head.weight = m_model->embeddingWeight();

@@ -22,6 +22,10 @@ namespace {
 constexpr ParameterNames gateNames{"mlp.gate", "mlp.gate.weight", "mlp.gate.lora_A", "mlp.gate.lora_B"};
 constexpr ParameterNames gateUpNames{"mlp.experts", "mlp.experts.gate_up_proj", "mlp.experts.lora_A", "mlp.experts.lora_B"};
 constexpr ParameterNames downNames{"mlp.experts", "mlp.experts.down_proj", "mlp.experts.lora_A", "mlp.experts.lora_B"};
+constexpr ParameterNames graniteGateUpNames{"block_sparse_moe.experts", "block_sparse_moe.experts.gate_up_proj",
+                                            "block_sparse_moe.experts.lora_A", "block_sparse_moe.experts.lora_B"};
+constexpr ParameterNames graniteDownNames{"block_sparse_moe.experts", "block_sparse_moe.experts.down_proj",
+                                          "block_sparse_moe.experts.lora_A", "block_sparse_moe.experts.lora_B"};
 
 } // namespace
 
@@ -67,9 +71,11 @@ Routing TopKRouter::forward(const Tensor &hidden) const
 Experts::Experts(const Builder &builder, const ModelConfig &c)
     : activation{activationOf(c.hiddenActivation).value_or(Activation::Silu)}
 {
-    Tape::Scope scope(builder.tape(), "mlp.experts");
-    gateUp.names = gateUpNames;
-    down.names = downNames;
+    const bool granite = c.modelType.starts_with("granitemoe");
+    gateUp.names = granite ? graniteGateUpNames : gateUpNames;
+    down.names = granite ? graniteDownNames : downNames;
+    activationName = granite ? "block_sparse_moe.experts.act_fn" : "mlp.experts.act_fn";
+    Tape::Scope scope(builder.tape(), gateUp.names.module);
     const std::int64_t width = c.expertIntermediateSize, both = checkedMultiply(2, width);
     if (c.modelType != "gpt_oss") {
         gateUp.weight = builder.parameter({c.experts, both, c.hiddenSize});
@@ -85,12 +91,13 @@ Experts::Experts(const Builder &builder, const ModelConfig &c)
 
 void Experts::visit(ModuleVisitor &visitor)
 {
-    visitor.parameter(gateUp.weight, "mlp.experts");
+    const char *module = gateUp.names.module;
+    visitor.parameter(gateUp.weight, module);
     if (gateUpBias)
-        visitor.parameter(gateUpBias, "mlp.experts");
-    visitor.parameter(down.weight, "mlp.experts");
+        visitor.parameter(gateUpBias, module);
+    visitor.parameter(down.weight, module);
     if (downBias)
-        visitor.parameter(downBias, "mlp.experts");
+        visitor.parameter(downBias, module);
     visitor.adaptable(gateUp);
     visitor.adaptable(down);
     if (!gateUp.transposed)
@@ -132,7 +139,7 @@ Tensor Experts::gated(const Tensor &states) const
     const std::vector<Tensor> halves = chunkLast(states, 2);
     Tensor activated;
     if (!halted(halves[0])) {
-        Tape::Scope inActivation(*states->tape, "mlp.experts.act_fn");
+        Tape::Scope inActivation(*states->tape, activationName);
         activated = activate(activation.function, halves[0]);
     }
     return mul(activated, halves[1]);
@@ -144,7 +151,7 @@ Tensor Experts::forward(const Tensor &hidden, const Routing &routing) const
         return {};
     Tape &tape = *hidden->tape;
     ActiveParameter activeDown(down), activeGateUp(gateUp); // the wrapper made last is the outermost
-    Tape::Scope scope(tape, "mlp.experts");
+    Tape::Scope scope(tape, gateUp.names.module);
     if (activation.liger)
         return ligerForward(hidden, routing, activeGateUp, activeDown);
     const std::int64_t tokens = hidden.size(0), perToken = routing.indices.size(1), pairs = checkedMultiply(tokens, perToken);

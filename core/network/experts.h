@@ -43,6 +43,7 @@ struct Experts {
     AdaptableParameter down;     ///< [experts, hidden, width]; gpt-oss: [experts, width, hidden]
     Tensor gateUpBias, downBias; ///< gpt-oss: [experts, 2 * width], [experts, hidden]; else undefined
     GatedActivation activation;
+    const char *activationName = nullptr; ///< "mlp.experts.act_fn"
 
     Experts(const Builder &builder, const ModelConfig &config);
     Tensor forward(const Tensor &hidden, const Routing &routing) const; ///< [n, hidden] -> [n, hidden]

@@ -10,7 +10,7 @@ namespace headroom::network {
 
 using MakeDecoderModel = std::unique_ptr<DecoderModel>(const ModelConfig &config, AttentionKind attention, Version transformers);
 
-MakeDecoderModel makeLlama;      ///< llama, qwen2, qwen3
+MakeDecoderModel makeLlama;      ///< llama, qwen2, qwen3; exaone, internlm3, iquestcoder, which transformers runs as Llama
 MakeDecoderModel makeMistral;    ///< mistral
 MakeDecoderModel makeGranite;    ///< granite
 MakeDecoderModel makeSmolLm3;    ///< smollm3
@@ -26,20 +26,31 @@ MakeDecoderModel makeGpt2;       ///< gpt2
 MakeDecoderModel makeGptBigCode; ///< gpt_bigcode
 /// GPT-BigCode's code before transformers 4.53, which splits off key and value together.
 bool isOldGptBigCode(const ModelConfig &config, Version transformers);
-MakeDecoderModel makeGptNeoX;    ///< gpt_neox
-MakeDecoderModel makeStarcoder2; ///< starcoder2
-MakeDecoderModel makeStableLm;   ///< stablelm
-MakeDecoderModel makeOlmo;       ///< olmo
-MakeDecoderModel makeCohere;     ///< cohere, cohere2
-MakeDecoderModel makeExaone4;    ///< exaone4
-MakeDecoderModel makeErnie;      ///< ernie4_5
-MakeDecoderModel makeSeedOss;    ///< seed_oss
-MakeDecoderModel makeHunYuan;    ///< hunyuan_v1_dense
-MakeDecoderModel makeArcee;      ///< arcee
-MakeDecoderModel makeGptOss;     ///< gpt_oss
-MakeDecoderModel makePhi;        ///< phi
-MakeDecoderModel makeMixtral;    ///< mixtral, qwen3_moe
-MakeDecoderModel makeQwen2Moe;   ///< qwen2_moe
-MakeDecoderModel makeOlmoe;      ///< olmoe
+MakeDecoderModel makeGptNeoX;     ///< gpt_neox
+MakeDecoderModel makeStarcoder2;  ///< starcoder2
+MakeDecoderModel makeStableLm;    ///< stablelm
+MakeDecoderModel makeOlmo;        ///< olmo
+MakeDecoderModel makeCohere;      ///< cohere, cohere2
+MakeDecoderModel makeExaone4;     ///< exaone4
+MakeDecoderModel makeErnie;       ///< ernie4_5
+MakeDecoderModel makeSeedOss;     ///< seed_oss
+MakeDecoderModel makeHunYuan;     ///< hunyuan_v1_dense
+MakeDecoderModel makeArcee;       ///< arcee
+MakeDecoderModel makeMinistral;   ///< ministral, cwm
+MakeDecoderModel makeMinistral3;  ///< ministral3
+MakeDecoderModel makeHelium;      ///< helium
+MakeDecoderModel makeHyperClovaX; ///< hyperclovax
+MakeDecoderModel makeJais2;       ///< jais2
+MakeDecoderModel makeNemotron;    ///< nemotron
+MakeDecoderModel makeVaultGemma;  ///< vaultgemma
+MakeDecoderModel makeBitNet;      ///< bitnet
+MakeDecoderModel makeGraniteMoe;  ///< granitemoe, granitemoeshared, granitemoehybrid without state-space layers
+MakeDecoderModel makeOpt;         ///< opt
+MakeDecoderModel makeGptJ;        ///< gptj, codegen
+MakeDecoderModel makeGptOss;      ///< gpt_oss
+MakeDecoderModel makePhi;         ///< phi
+MakeDecoderModel makeMixtral;     ///< mixtral, qwen3_moe
+MakeDecoderModel makeQwen2Moe;    ///< qwen2_moe
+MakeDecoderModel makeOlmoe;       ///< olmoe
 
 } // namespace headroom::network

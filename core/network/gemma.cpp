@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Gemma, Gemma 2 and Gemma 3's text model (transformers 5.24, models/gemma/modeling_gemma.py, models/gemma2/
-// modeling_gemma2.py, models/gemma3/modeling_gemma3.py).
+// Gemma, Gemma 2, Gemma 3's text model and VaultGemma (transformers 5.24, models/gemma/modeling_gemma.py, models/gemma2/
+// modeling_gemma2.py, models/gemma3/modeling_gemma3.py, models/vaultgemma/modeling_vaultgemma.py).
 #include "core/network/gemma.h"
 
 #include "core/network/families.h"
@@ -66,6 +66,20 @@ protected:
     Masks masks() const override { return {true, true}; }
 };
 
+/// VaultGemmaModel: Gemma 2 without norms after attention and MLP.
+class VaultGemmaModel : public Gemma2Model
+{
+public:
+    using Gemma2Model::Gemma2Model;
+
+protected:
+    std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
+    {
+        return std::make_unique<PreNormLayer<Gemma2Attention, LlamaMlp>>(builder, m_config, m_attention, RmsNormKind::Gemma,
+                                                                         PreNormNames{"input_layernorm", "pre_feedforward_layernorm"});
+    }
+};
+
 struct Gemma3Attention : HeadNormAttention {
     Gemma3Attention(const Builder &builder, const ModelConfig &c, AttentionKind attention)
         : HeadNormAttention(builder, c, attention, RmsNormKind::Gemma)
@@ -103,6 +117,11 @@ std::unique_ptr<DecoderModel> makeGemma2(const ModelConfig &config, AttentionKin
 std::unique_ptr<DecoderModel> makeGemma3(const ModelConfig &config, AttentionKind attention, Version transformers)
 {
     return std::make_unique<Gemma3Model>(config, attention, transformers);
+}
+
+std::unique_ptr<DecoderModel> makeVaultGemma(const ModelConfig &config, AttentionKind attention, Version transformers)
+{
+    return std::make_unique<VaultGemmaModel>(config, attention, transformers);
 }
 
 } // namespace headroom::network

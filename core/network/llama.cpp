@@ -20,11 +20,30 @@ Tensor projectHeads(const Linear &projection, const Tensor &hidden, std::int64_t
     return transpose(view(states, {states.size(0), states.size(1), heads, headDim}), 1, 2);
 }
 
+namespace {
+
+Tensor joined(Tensor output, std::int64_t width)
+{
+    return halted(output) ? Tensor() : contiguous(reshape(output, {output.size(0), output.size(1), width}));
+}
+
+/// query_states * get_llama_4_attn_scale(...).to(query_states.dtype)
+Tensor scaledByPosition(const Tensor &query, const Tensor &positionIds)
+{
+    if (halted(query))
+        return {};
+    Tensor scale = unary(positionIds, "aten.div.Tensor", DType::Float32);
+    for (const char *op : {"aten.floor.default", "aten.add.Tensor", "aten.log.default", "aten.mul.Tensor", "aten.add.Tensor"})
+        scale = unary(scale, op);
+    scale = to(unsqueeze(unsqueeze(scale, 1), 3), query.dtype());
+    return mul(query, scale);
+}
+
+} // namespace
+
 Tensor joinHeads(const Linear &projection, Tensor output, std::int64_t width)
 {
-    if (halted(output))
-        return {};
-    output = contiguous(reshape(output, {output.size(0), output.size(1), width}));
+    output = joined(std::move(output), width);
     return projection.forward(output);
 }
 
@@ -91,7 +110,15 @@ Tensor LlamaAttention::attention(Tensor hidden, const LayerContext &context, Ten
         query = qNormLate->forward(query);
         key = kNormLate->forward(key);
     }
-    const Tensor output = joinHeads(o, attend(kind, query, key, value, context, dropout, weights, softcapped), heads * headDim);
+    if (scalesByPosition)
+        query = scaledByPosition(query, context.positionIds);
+    Tensor output = attend(kind, query, key, value, context, dropout, weights, softcapped);
+    if (outputNorm) {
+        output = outputNorm->forward(joined(std::move(output), heads * headDim));
+        output = o.forward(output);
+    } else {
+        output = joinHeads(o, std::move(output), heads * headDim);
+    }
     return autograd::dropout(output, outputDropout);
 }
 
@@ -107,6 +134,8 @@ void LlamaAttention::visit(ModuleVisitor &visitor)
         visitor.norm(*qNormLate);
         visitor.norm(*kNormLate);
     }
+    if (outputNorm)
+        visitor.norm(*outputNorm);
     visitor.rotation(rotation);
 }
 
@@ -161,6 +190,8 @@ Tensor LlamaMlp::project(const Tensor &x) const
         product = mul(activated, raised);
         activated.reset();
     }
+    if (productNorm)
+        product = productNorm->forward(product);
     return down.forward(product);
 }
 
@@ -169,6 +200,8 @@ void LlamaMlp::visit(ModuleVisitor &visitor)
     visitor.linear(gate);
     for (Linear *linear : names.downBeforeUp ? std::array{&down, &up} : std::array{&up, &down})
         visitor.linear(*linear);
+    if (productNorm)
+        visitor.norm(*productNorm);
     visitor.activation(activation);
 }
 

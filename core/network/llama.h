@@ -27,10 +27,12 @@ struct LlamaAttention : AttentionSettings {
     Linear q, k, v, o;
     std::optional<RmsNorm> qNorm, kNorm;
     std::optional<RmsNorm> qNormLate, kNormLate; ///< after the rotation (HunYuan)
+    std::optional<RmsNorm> outputNorm;           ///< before the output projection (BitNet)
     Rotation rotation = Rotation::Halves;
     bool softcapped = false;
-    bool projectsFirst = false; ///< all three projections before the first is seen as heads (OLMo): backward goes the other way
-    double outputDropout = 0.0; ///< of the output, while query, key and value are still alive (StarCoder2, Seed-OSS)
+    bool projectsFirst = false;    ///< all three projections before the first is seen as heads (OLMo): backward goes the other way
+    bool scalesByPosition = false; ///< rotated queries grow with the logarithm of their position (Ministral 3)
+    double outputDropout = 0.0;    ///< of the output, while query, key and value are still alive (StarCoder2, Seed-OSS)
 
     LlamaAttention(const Builder &builder, const ModelConfig &config, AttentionKind attention);
     Tensor forward(Tensor hidden, const LayerContext &context, Tensor &weights) const;
@@ -52,6 +54,7 @@ struct LlamaMlp {
     MlpNames names;
     Linear gate, up, down;
     GatedActivation activation;
+    std::optional<RmsNorm> productNorm; ///< before the last projection (BitNet)
 
     LlamaMlp(const Builder &builder, const ModelConfig &config);
     LlamaMlp(const Builder &builder, const ModelConfig &config, std::int64_t width, const MlpNames &names);

@@ -129,6 +129,7 @@ Tensor LayerNorm::normalized(const Tensor &x) const
         return halted(normed) ? Tensor() : to(normed, x.dtype());
     }
     case LayerNormKind::WrittenOut: return writtenOut(x, trained);
+    case LayerNormKind::OnePlus: return onePlus(x, trained, saved ? savedBias : bias);
     }
     return layerNorm(x, trained, saved ? savedBias : bias);
 }
@@ -154,6 +155,20 @@ Tensor LayerNorm::writtenOut(const Tensor &x, const Tensor &trained) const
         return {};
     hidden = mul(to(trained, DType::Float32), hidden);
     return halted(hidden) ? Tensor() : to(hidden, x.dtype());
+}
+
+/// NemotronLayerNorm1P.forward
+Tensor LayerNorm::onePlus(const Tensor &x, const Tensor &trained, const Tensor &trainedBias) const
+{
+    const std::optional<DType> autocast = x->tape->autocast();
+    if (!autocast)
+        return layerNormAsIs(x, addNumber(trained), trainedBias);
+    Tensor factor = addNumber(trained);
+    if (halted(factor))
+        return {};
+    const Tensor castInput = to(x, *autocast), castWeight = to(factor, *autocast), castBias = to(trainedBias, *autocast);
+    factor.reset();
+    return layerNormAsIs(castInput, castWeight, castBias);
 }
 
 Tensor RmsNorm::forward(const Tensor &x) const
@@ -201,6 +216,10 @@ Tensor RmsNorm::normalized(const Tensor &x) const
             scaled = mul(hidden, factor);
         }
         hidden.reset();
+        return to(scaled, inputDtype);
+    }
+    case RmsNormKind::InFp32: {
+        const Tensor scaled = mul(to(trained, DType::Float32), hidden);
         return to(scaled, inputDtype);
     }
     case RmsNormKind::Olmo: {

@@ -62,9 +62,10 @@ private:
 
 /// How a family writes its RMSNorm's last line; x is in fp32 there.
 enum class RmsNormKind : std::uint8_t {
-    Llama, ///< weight * x.to(input_dtype)
-    Gemma, ///< (x * (1.0 + weight.float())).type_as(input)
-    Olmo,  ///< (weight * x).to(input_dtype)
+    Llama,  ///< weight * x.to(input_dtype)
+    Gemma,  ///< (x * (1.0 + weight.float())).type_as(input)
+    Olmo,   ///< (weight * x).to(input_dtype)
+    InFp32, ///< (weight.to(torch.float32) * x).to(input_dtype) (Helium)
 };
 
 /// How Liger's kernel computes a norm in its place.
@@ -92,6 +93,7 @@ enum class LayerNormKind : std::uint8_t {
     Kernel,     ///< nn.LayerNorm: one kernel
     Plain,      ///< the same without parameters, on an fp32 copy (OLMo)
     WrittenOut, ///< in fp32, operator by operator, with a weight and no bias (Cohere)
+    OnePlus,    ///< the kernel with one added to the weight, under autocast in its dtype (Nemotron)
 };
 
 /// nn.LayerNorm and its likes.
@@ -106,6 +108,7 @@ struct LayerNorm {
 private:
     Tensor normalized(const Tensor &x) const;
     Tensor writtenOut(const Tensor &x, const Tensor &trained) const;
+    Tensor onePlus(const Tensor &x, const Tensor &trained, const Tensor &trainedBias) const;
 };
 
 /// nn.Embedding.

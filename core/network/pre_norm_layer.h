@@ -8,17 +8,23 @@
 
 namespace headroom::network {
 
+/// What a layer calls its norms before attention and before the MLP.
+struct PreNormNames {
+    const char *attention = "input_layernorm", *mlp = "post_attention_layernorm";
+};
+
 /// LlamaDecoderLayer (transformers 5.24, models/llama/modeling_llama.py), and the layers written like it with another
 /// attention or MLP: a norm before each, and its output added to what went in.
 template<typename Attention, typename Mlp, typename Norm = RmsNorm>
 class PreNormLayer : public Block
 {
 public:
-    PreNormLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, decltype(Norm::kind) norms = {})
+    PreNormLayer(const Builder &builder, const ModelConfig &c, AttentionKind attention, decltype(Norm::kind) norms = {},
+                 PreNormNames names = {})
         : m_attention(builder, c, attention)
         , m_mlp(builder, c)
-        , m_inputNorm(builder.norm("input_layernorm", c.hiddenSize, norms))
-        , m_postAttentionNorm(builder.norm("post_attention_layernorm", c.hiddenSize, norms))
+        , m_inputNorm(builder.norm(names.attention, c.hiddenSize, norms))
+        , m_postAttentionNorm(builder.norm(names.mlp, c.hiddenSize, norms))
     {}
 
     Tensor forward(const Tensor &input, const LayerContext &context) const override

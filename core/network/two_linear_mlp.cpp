@@ -2,9 +2,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/network/two_linear_mlp.h"
 
+#include "core/network/llama.h"
+
 namespace headroom::network {
 
 using namespace autograd;
+
+UpDownMlp::UpDownMlp(const Builder &builder, const ModelConfig &c)
+    : TwoLinearMlp{builder.linear(names::up, c.hiddenSize, c.intermediateSize, c.mlpBias),
+                   builder.linear(names::down, c.intermediateSize, c.hiddenSize, c.mlpBias), "mlp.act_fn",
+                   activationOf(c.hiddenActivation).value_or(Activation::ReluSquared)}
+{}
 
 Tensor TwoLinearMlp::forward(const Tensor &x) const
 {

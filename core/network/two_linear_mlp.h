@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/network/builder.h"
 #include "core/network/modules.h"
 #include "core/network/visitor.h"
+
+#include "core/model/model_config.h"
 
 namespace headroom::network {
 
@@ -16,6 +19,11 @@ struct TwoLinearMlp {
 
     Tensor forward(const Tensor &x) const;
     void visit(ModuleVisitor &visitor);
+};
+
+/// ArceeMLP, NemotronMLP: down_proj(act_fn(up_proj(x))).
+struct UpDownMlp : TwoLinearMlp {
+    UpDownMlp(const Builder &builder, const ModelConfig &config);
 };
 
 } // namespace headroom::network

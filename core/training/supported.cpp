@@ -217,6 +217,9 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (plan.attention != AttentionKind::Eager && model.modelType == "gpt_oss")
         return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for gpt_oss: its attention has sinks",
                       "set it to eager");
+    if (model.experts > 0 && model.modelType.starts_with("granitemoe") && transformersVersion(plan) < Version{5, 0})
+        return refuse("runtime.transformers", "Granite's experts are executed as transformers has them from version 5 on alone",
+                      "set it to 5.0 or later");
     if (std::optional<Issue> issue = unsupportedLoss(plan, model))
         return issue;
     if (std::optional<Issue> issue = unsupportedSelection(plan, model))

@@ -54,15 +54,15 @@ private slots:
             QVERIFY2(parameterCount(preset.config) == preset.parameters, preset.id.c_str());
             QVERIFY2(summed(preset.config) == preset.parameters, preset.id.c_str());
         }
-        QCOMPARE(supported, 110);
+        QCOMPARE(supported, 111);
     }
 
     void presetsAreComplete()
     {
         QCOMPARE(modelPresets().size(), std::size_t{152});
-        const std::set<std::string> executed{"llama",       "mistral", "qwen2",   "qwen3",     "smollm3",   "gemma", "gemma2",
-                                             "gemma3_text", "olmo2",   "olmo3",   "phi3",      "glm",       "glm4",  "gpt2",
-                                             "gpt_neox",    "phi",     "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss"};
+        const std::set<std::string> executed{"llama",   "mistral",   "qwen2",     "qwen3", "smollm3", "gemma",    "gemma2",   "gemma3_text",
+                                             "olmo2",   "olmo3",     "phi3",      "glm",   "glm4",    "gpt2",     "gpt_neox", "phi",
+                                             "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss", "internlm3"};
         // The sources disagree on its number of layers.
         const std::set<std::string> unresolved{"zai-org/GLM-4-32B-0414"};
         std::set<std::string> ids;
@@ -80,12 +80,31 @@ private slots:
         QTest::addColumn<QString>("keys");
         QTest::addColumn<qint64>("parameters");
         const std::pair<const char *, qint64> families[] = {
-            {"starcoder2", 1047808}, {"olmo", 1495040},     {"cohere", 1239808},   {"cohere2", 1239808},          {"stablelm", 1497600},
-            {"arcee", 1299712},      {"ernie4_5", 1240320}, {"seed_oss", 1497344}, {"hunyuan_v1_dense", 1496576}, {"exaone4", 1496576},
+            {"starcoder2", 1047808},  {"olmo", 1495040},       {"cohere", 1239808},
+            {"cohere2", 1239808},     {"stablelm", 1497600},   {"arcee", 1299712},
+            {"ernie4_5", 1240320},    {"seed_oss", 1497344},   {"hunyuan_v1_dense", 1496576},
+            {"exaone4", 1496576},     {"ministral", 1496320},  {"ministral3", 1496320},
+            {"cwm", 1496320},         {"helium", 1496320},     {"hyperclovax", 1497344},
+            {"jais2", 1303808},       {"exaone", 1496320},     {"internlm3", 1496320},
+            {"iquestcoder", 1496320}, {"nemotron", 1300992},   {"vaultgemma", 1240320},
+            {"bitnet", 1497600},      {"granitemoe", 5629184},
         };
         for (const auto &[type, parameters] : families)
             QTest::newRow(type) << QString(R"("model_type": "%1")").arg(type) << parameters;
         QTest::newRow("stablelm, side by side") << R"("model_type": "stablelm", "use_parallel_residual": true)" << qint64{1497600 - 1024};
+        QTest::newRow("hyperclovax without norms after") << R"("model_type": "hyperclovax", "use_post_norm": false)" << qint64{1496320};
+        QTest::newRow("granitemoeshared") << R"("model_type": "granitemoeshared", "shared_intermediate_size": 128)" << qint64{5825792};
+        QTest::newRow("granitemoehybrid of MLPs") << R"("model_type": "granitemoehybrid", "num_local_experts": 0,
+            "shared_intermediate_size": 384, "layer_types": ["attention", "attention"])"
+                                                  << qint64{1496320};
+        QTest::newRow("granitemoehybrid") << R"("model_type": "granitemoehybrid", "shared_intermediate_size": 384,
+            "layer_types": ["full_attention", "full_attention"], "position_embedding_type": "rope")"
+                                          << qint64{6219008};
+        QTest::newRow("opt") << R"("model_type": "opt", "ffn_dim": 384)" << qint64{1704192};
+        QTest::newRow("opt, narrow embeddings") << R"("model_type": "opt", "ffn_dim": 384, "word_embed_proj_dim": 128,
+            "do_layer_norm_before": false)" << qint64{1641216};
+        QTest::newRow("gptj") << R"("model_type": "gptj", "rotary_dim": 32)" << qint64{2089960};
+        QTest::newRow("codegen") << R"("model_type": "codegen", "rotary_dim": 32, "n_inner": 384)" << qint64{1433320};
         QTest::newRow("starcoder2 without biases") << R"("model_type": "starcoder2", "use_bias": false)" << qint64{1047808 - 2 * 1408};
     }
     void otherFamiliesHaveTheirParameters()
@@ -99,6 +118,40 @@ private slots:
         QVERIFY2(config, config ? "" : toString(config.issue()).c_str());
         QCOMPARE(parameterCount(*config), std::int64_t{parameters});
         QCOMPARE(summed(*config), std::int64_t{parameters});
+    }
+
+    /// What null and absence of head_dim mean hangs on the class; where transformers stops, the config is refused.
+    void headDimOfEachClass_data()
+    {
+        QTest::addColumn<QString>("keys");
+        QTest::addColumn<int>("headDim"); // 0: refused
+        QTest::newRow("llama, null") << R"("model_type": "llama", "head_dim": null)" << 64;
+        QTest::newRow("ernie4_5, null") << R"("model_type": "ernie4_5", "head_dim": null)" << 64;
+        QTest::newRow("ernie4_5, missing") << R"("model_type": "ernie4_5")" << 128;
+        QTest::newRow("seed_oss, null") << R"("model_type": "seed_oss", "head_dim": null)" << 64;
+        QTest::newRow("internlm3, null") << R"("model_type": "internlm3", "head_dim": null)" << 64;
+        QTest::newRow("qwen3, missing") << R"("model_type": "qwen3")" << 128;
+        QTest::newRow("qwen3, null") << R"("model_type": "qwen3", "head_dim": null)" << 0;
+        QTest::newRow("qwen2, missing") << R"("model_type": "qwen2")" << 64;
+        QTest::newRow("qwen2, null") << R"("model_type": "qwen2", "head_dim": null)" << 0;
+        QTest::newRow("hunyuan_v1_dense, missing") << R"("model_type": "hunyuan_v1_dense")" << 0;
+        QTest::newRow("hunyuan_v1_dense, null") << R"("model_type": "hunyuan_v1_dense", "head_dim": null)" << 0;
+        QTest::newRow("ministral, missing") << R"("model_type": "ministral")" << 0;
+        QTest::newRow("stablelm does not read it") << R"("model_type": "stablelm", "head_dim": 32)" << 64;
+    }
+    void headDimOfEachClass()
+    {
+        QFETCH(const QString, keys);
+        QFETCH(const int, headDim);
+        const std::string json = "{" + keys.toStdString() +
+                                 R"(, "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+                                    "vocab_size": 1000, "intermediate_size": 384})";
+        const Result<ModelConfig> config = readModelConfig(json);
+        QCOMPARE(static_cast<bool>(config), headDim != 0);
+        if (config)
+            QCOMPARE(config->headDim, std::int64_t{headDim});
+        else
+            QVERIFY2(config.issue().where == "model.config.head_dim", config.issue().where.c_str());
     }
 
     /// People look for models by family: one block each, small to large.

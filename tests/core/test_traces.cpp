@@ -53,7 +53,7 @@ std::vector<PackedTrace> readTraces()
     std::vector<PackedTrace> traces;
     for (const char *file :
          {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl", "gptq.jsonl", "experts.jsonl", "rotary.jsonl", "gpt_oss.jsonl",
-          "selective.jsonl", "moe_adapters.jsonl", "embedding_adapters.jsonl", "decoders.jsonl"}) {
+          "selective.jsonl", "moe_adapters.jsonl", "embedding_adapters.jsonl", "decoders.jsonl", "more_decoders.jsonl"}) {
         std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
         std::shared_ptr<const Json> texts;
         for (std::string line; std::getline(in, line);) {
