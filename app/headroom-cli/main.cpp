@@ -62,29 +62,6 @@ constexpr const char *unitOption = "Write sizes in powers of two (GiB, the defau
 /// For options that take a file.
 CLI::Validator isNamed() { return headroom::isNamed("the file's name"); }
 
-/// What CLI11 found wrong with the command line, with how to mend it.
-std::string commandLineError(const CLI::ParseError &error, const CLI::App &app)
-{
-    const auto chosen = app.get_subcommands();
-    std::string what = error.what();
-    if (const std::vector<std::string> rest = app.remaining(); chosen.empty() && !rest.empty()) {
-        std::vector<std::string> names;
-        for (const CLI::App *command : app.get_subcommands(nullptr))
-            if (!command->get_group().empty())
-                names.push_back(command->get_name());
-        const std::vector<std::string_view> known(names.begin(), names.end());
-        const std::optional<std::string_view> meant = nearest(rest.front(), known);
-        what = rest.front().starts_with('-') ? fmt::format("there is no option \"{}\" before a command", excerpt(rest.front()))
-                                             : fmt::format("there is no command \"{}\" ({})", excerpt(rest.front()),
-                                                           meant ? fmt::format("did you mean {}?", *meant) : "there are " + orList(known));
-    } else if (chosen.empty()) {
-        what = "a command is missing";
-    }
-    if (!what.ends_with(')'))
-        what += fmt::format(" (headroom-cli {}--help says what is understood)", chosen.empty() ? "" : chosen.front()->get_name() + " ");
-    return "command line: " + what;
-}
-
 /// For options that name one of some formats.
 CLI::Validator isFormat(const std::vector<std::string> &known)
 {

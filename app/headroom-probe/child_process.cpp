@@ -93,7 +93,9 @@ public:
         m_text += text;
         std::size_t from = 0;
         for (std::size_t end = m_text.find('\n'); end != std::string::npos; end = m_text.find('\n', from)) {
-            m_take(std::string_view(m_text).substr(from, end - from));
+            // ssh ends its lines as terminals do.
+            const std::size_t last = end > from && m_text[end - 1] == '\r' ? end - 1 : end;
+            m_take(std::string_view(m_text).substr(from, last - from));
             from = end + 1;
         }
         m_text.erase(0, from);

@@ -9,9 +9,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
+
+#include <unistd.h>
 
 namespace headroom::probe {
 
@@ -20,8 +23,8 @@ namespace {
 constexpr const char *exitStatuses = R"(Exit status:
   0    done; a run that ended out of memory is a result too
   1    the plan does not fit now (fits); the run broke off, and the result has what was measured until then (run)
-  2    the command line or the plan is wrong, or the probe does not run such a plan
-  3    a library, the GPU, Python or the other machine is missing, or a file cannot be written
+  2    the command line, the plan or the snapshot is wrong, or the probe does not run such a plan
+  3    a library, the GPU, Python or the other machine is missing, a file cannot be written, or the run left no result
   130  interrupted; nothing was written)";
 
 constexpr const char *examples = R"(Examples:
@@ -30,11 +33,23 @@ constexpr const char *examples = R"(Examples:
   headroom-probe run plan.headroom.json --output run.headroom-probe.json
   headroom-probe run plan.headroom.json --output dry.headroom-probe.json --dry-run
   headroom-probe run plan.headroom.json --output run.headroom-probe.json --ssh user@gpu-machine --python /opt/venv/bin/python
+  headroom-probe snapshot memory.pickle --output memory.headroom-timeline.json
   headroom-cli compare plan.headroom.json run.headroom-probe.json)";
 
 constexpr const char *unitOption = "Write sizes in GiB (the default) or GB";
 
 CLI::Validator isNamed() { return headroom::isNamed("the name"); }
+
+void addPythonOptions(CLI::App &command, std::string &python, std::string &probeFile, const char *description)
+{
+    command.add_option("--python", python, description)
+        ->type_name("PATH")
+        ->check(headroom::isNamed("the name", "name a Python"))
+        ->default_str("");
+    command.add_option("--probe", probeFile, "The Python side of the probe (the one that came with this program is the default)")
+        ->type_name("FILE")
+        ->check(isNamed());
+}
 
 int runCommandLine(int argc, char **argv)
 {
@@ -55,23 +70,38 @@ int runCommandLine(int argc, char **argv)
         ->type_name("N")
         ->check(CLI::Range(3, 1000))
         ->default_str("");
-    runCommand->add_option("--python", run.python, "The Python that has PyTorch (python3 is the default)")
-        ->type_name("PATH")
-        ->check(isNamed())
-        ->default_str("");
     runCommand->add_option("--ssh", run.host, "Run on this machine, with the system's ssh and your own configuration")
         ->type_name("HOST")
-        ->check(isNamed());
+        ->check(headroom::isNamed("the host's name", "write a host as for ssh: name, user@name, or an alias of ~/.ssh/config"));
     runCommand->add_option("--snapshot", run.snapshot, "Also record the last step's allocations into a PyTorch memory snapshot")
         ->type_name("FILE")
         ->check(isNamed());
-    runCommand->add_option("--probe", run.probeFile, "The Python side of the probe (the one that came with this program is the default)")
-        ->type_name("FILE")
-        ->check(isNamed());
-    runCommand->footer(
-        fmt::format("Nothing is installed and nothing is downloaded: the model gets random weights from its config.\n\n{}\n\n{}", examples,
-                    exitStatuses));
+    addPythonOptions(*runCommand, run.python, run.probeFile, "The Python that has PyTorch (python3 is the default)");
+    runCommand->footer(fmt::format(
+        "Nothing is installed and nothing is downloaded: the model gets random weights from its config. A plan of several ranks is\n"
+        "started with torch.distributed.run on one machine: rank 0 writes FILE, rank 3 FILE.rank3 (before the ending).\n\n{}\n\n{}",
+        examples, exitStatuses));
     runCommand->callback([&] { status = runRun(run); });
+
+    SnapshotArguments snapshot;
+    CLI::App *snapshotCommand = app.add_subcommand("snapshot", "Turn a memory snapshot of PyTorch into a timeline");
+    snapshotCommand->add_option("PICKLE", snapshot.snapshot, "What torch.cuda.memory._dump_snapshot wrote")
+        ->type_name("")
+        ->check(isNamed())
+        ->required();
+    snapshotCommand->add_option("--output", snapshot.output, "The timeline (*.headroom-timeline.json)")
+        ->type_name("FILE")
+        ->check(isNamed())
+        ->required();
+    snapshotCommand->add_option("--device", snapshot.device, "The GPU whose timeline is wanted (the busiest is the default)")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1023))
+        ->default_str("");
+    addPythonOptions(*snapshotCommand, snapshot.python, snapshot.probeFile,
+                     "The Python that reads the snapshot; it needs no PyTorch (python3 is the default)");
+    snapshotCommand->footer("A pickle is a program: it is read by a reader that knows plain data alone and runs nothing. The window lays\n"
+                            "the timeline over the predicted one.");
+    snapshotCommand->callback([&] { status = runSnapshot(snapshot); });
 
     bool gpusAsJson = false;
     ByteUnit gpusUnit = ByteUnit::Binary;
@@ -101,9 +131,7 @@ int runCommandLine(int argc, char **argv)
             app.exit(error, text, text);
             return print(text.str()) ? Success : NotAvailable;
         }
-        const auto chosen = app.get_subcommands();
-        complain(fmt::format("command line: {} (headroom-probe {}--help says what is understood)", error.what(),
-                             chosen.empty() ? "" : chosen.front()->get_name() + " "));
+        complain(commandLineError(error, app));
         return BadInput;
     }
     return status;
@@ -117,6 +145,8 @@ int main(int argc, char **argv)
 {
     using namespace headroom::probe;
     try {
+        // The Python side ends with us, however we end (resources/probe/headroom_probe/parent.py).
+        setenv("HEADROOM_PROBE_PARENT", std::to_string(getpid()).c_str(), 1);
         return runCommandLine(argc, argv);
     } catch (const std::bad_alloc &) {
         complain("this takes more memory than there is");

@@ -14,7 +14,7 @@ namespace headroom::probe {
 namespace {
 
 constexpr std::string_view marker = "HEADROOM-FILE ";
-constexpr std::size_t mostFiles = 16;
+constexpr std::size_t mostFiles = 2048; // two of each rank
 
 bool hasControlCharacter(std::string_view text)
 {
@@ -44,6 +44,8 @@ std::optional<Issue> checkHost(std::string_view host)
         return wrong("the host's name is empty");
     if (host.front() == '-')
         return wrong("begins with \"-\", which ssh would take for an option");
+    if (const std::size_t at = host.rfind('@'); at == 0 || at + 1 == host.size())
+        return wrong(at == 0 ? "names no user before \"@\"" : "names no machine after \"@\"");
     if (hasControlCharacter(host) || host.find(' ') != std::string_view::npos)
         return wrong("holds characters that no host's name has");
     return std::nullopt;
@@ -71,9 +73,13 @@ std::optional<Issue> checkRemotePath(std::string_view option, std::string_view p
 
 std::string remoteCommand(const RemoteRun &run)
 {
-    std::string options;
+    std::string options, launcher, check;
     for (const std::string &option : run.options)
         options += ' ' + shellWord(option);
+    for (const std::string &word : run.launcher)
+        launcher += ' ' + shellWord(word);
+    if (!run.launcher.empty())
+        check = shellWord(run.python) + " headroom_probe.pyz check plan.headroom.json </dev/null >&2 || exit $?; ";
     // In a script's background, standard input is /dev/null and SIGINT is ignored: hence descriptor 3, and SIGTERM.
     const std::string script = fmt::format(
         R"sh(d=$(mktemp -d "${{TMPDIR:-/tmp}}/headroom-probe.XXXXXXXX") || exit 3; )sh"
@@ -81,12 +87,12 @@ std::string remoteCommand(const RemoteRun &run)
         R"sh(dd bs=1 count={} of=headroom_probe.pyz 2>/dev/null; dd bs=1 count={} of=plan.headroom.json 2>/dev/null; )sh"
         R"sh([ "$(wc -c <plan.headroom.json)" -eq {} ] || exit 130; )sh"
         R"sh(command -v {} >/dev/null 2>&1 || {{ echo "there is no Python called "{}" on that machine" >&2; exit 3; }}; )sh"
-        R"sh(exec 3<&0; {} headroom_probe.pyz run plan.headroom.json --output result.headroom-probe.json{} </dev/null >&2 & p=$!; )sh"
-        R"sh({{ cat <&3; kill -TERM $p; }} >/dev/null 2>&1 & c=$!; wait $p; s=$?; kill $c 2>/dev/null; )sh"
-        R"sh(for f in result.headroom-probe.json snapshot.pickle; do [ -f "$f" ] || continue; )sh"
+        R"sh({}exec 3<&0; {}{} headroom_probe.pyz run plan.headroom.json --output result.headroom-probe.json{} </dev/null >&2 & p=$!; )sh"
+        R"sh({{ cat <&3; kill -TERM $p; sleep 10 3<&-; kill -KILL $p; }} >/dev/null 2>&1 & c=$!; wait $p; s=$?; kill $c 2>/dev/null; )sh"
+        R"sh(for f in result*.headroom-probe.json snapshot*.pickle; do [ -f "$f" ] || continue; )sh"
         R"sh(n=$(wc -c <"$f"); echo; echo {}"$f" $((n)); cat "$f"; done; exit $s)sh",
-        run.probeBytes, run.planBytes, run.planBytes, shellWord(run.python), shellWord(run.python), shellWord(run.python), options,
-        shellWord(marker));
+        run.probeBytes, run.planBytes, run.planBytes, shellWord(run.python), shellWord(run.python), check, shellWord(run.python), launcher,
+        options, shellWord(marker));
     return "exec sh -c " + shellWord(script);
 }
 

@@ -24,13 +24,14 @@ std::optional<Issue> checkRemotePath(std::string_view option, std::string_view p
 struct RemoteRun {
     std::size_t probeBytes = 0, planBytes = 0; ///< of the two files, which come one after the other on standard input
     std::string python = "python3";
-    std::vector<std::string> options; ///< of the Python side, from fixed text and numbers
+    std::vector<std::string> launcher; ///< of several ranks: what stands between Python and the probe's file; empty: one rank
+    std::vector<std::string> options;  ///< of the Python side, from fixed text and numbers
 };
 
 /// The one command line for the other machine's shell. It takes probe file and plan from standard input into a fresh folder, runs
 /// the probe there, writes the files that came of it to standard output (each after a line "HEADROOM-FILE name bytes"), removes the
-/// folder whatever happens, and ends with the probe's status. When standard input ends earlier, because we were interrupted or
-/// the connection broke, the probe is ended.
+/// folder whatever happens, and ends with the probe's status. Several ranks are asked first whether they could run. When standard
+/// input ends earlier, because we were interrupted or the connection broke, the probe is asked to end, and ten seconds later made to.
 std::string remoteCommand(const RemoteRun &run);
 
 /// A file that came back.

@@ -3,6 +3,8 @@
 #include "app/headroom-probe/child_process.h"
 #include "app/headroom-probe/commands.h"
 #include "app/headroom-probe/messages.h"
+#include "app/headroom-probe/probe_files.h"
+#include "app/headroom-probe/python_side.h"
 #include "app/headroom-probe/remote_script.h"
 #include "core/measure/probe_result.h"
 #include "core/model/catalogue.h"
@@ -13,93 +15,25 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
-#include <system_error>
-#include <utility>
+#include <map>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace headroom::probe {
 
 namespace {
 
-constexpr std::size_t largestProbe = std::size_t{16} << 20;
-constexpr std::size_t largestAnswer = std::size_t{1} << 30; ///< result and snapshot from another machine
-
-/// A folder that is gone when this goes.
-class TemporaryFolder
-{
-public:
-    static Result<TemporaryFolder> make()
-    {
-        std::error_code error;
-        const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-        std::string name = ((error ? std::filesystem::path("/tmp") : parent) / "headroom-probe.XXXXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr)
-            return Issue{
-                name, 0, {}, fmt::format("cannot be made: {}", std::strerror(errno)), "set TMPDIR to a folder that can be written"};
-        return TemporaryFolder(name);
-    }
-    TemporaryFolder(TemporaryFolder &&other) noexcept
-        : m_path(std::exchange(other.m_path, {}))
-    {}
-    TemporaryFolder &operator=(TemporaryFolder &&) = delete;
-    ~TemporaryFolder()
-    {
-        std::error_code ignored;
-        if (!m_path.empty())
-            std::filesystem::remove_all(m_path, ignored);
-    }
-    const std::filesystem::path &path() const { return m_path; }
-
-private:
-    explicit TemporaryFolder(std::filesystem::path path)
-        : m_path(std::move(path))
-    {}
-    std::filesystem::path m_path;
-};
-
-/// Through a file beside it, so that a half-written one never bears the name.
-std::optional<Issue> writeFile(const std::filesystem::path &file, std::string_view text)
-{
-    std::string partial = file.string() + ".XXXXXX";
-    const int descriptor = mkstemp(partial.data());
-    const auto failed = [&] {
-        const Issue issue{file.string(),
-                          0,
-                          {},
-                          fmt::format("cannot be written: {}", std::strerror(errno)),
-                          "choose a folder that exists and can be written"};
-        if (descriptor >= 0) {
-            ::close(descriptor);
-            ::unlink(partial.c_str());
-        }
-        return issue;
-    };
-    if (descriptor < 0)
-        return failed();
-    while (!text.empty()) {
-        const ssize_t written = ::write(descriptor, text.data(), text.size());
-        if (written > 0)
-            text.remove_prefix(static_cast<std::size_t>(written));
-        else if (errno != EINTR)
-            return failed();
-    }
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::fchmod(descriptor, 0666 & ~mask) != 0 || ::rename(partial.c_str(), file.c_str()) != 0)
-        return failed();
-    ::close(descriptor);
-    return std::nullopt;
-}
+constexpr std::size_t largestResult = std::size_t{16} << 20;
 
 /// The plan as the Python side reads it: every field, the model's config.json within it.
-Result<std::string> completePlan(const std::string &file)
+struct CompletePlan {
+    std::string text;
+    std::int64_t ranks = 1; ///< processes of a run on GPUs: the Python side knows data parallelism alone
+};
+
+Result<CompletePlan> completePlan(const std::string &file)
 {
     Result<TrainingPlan> plan = readPlanFile(file);
     if (!plan)
@@ -125,52 +59,17 @@ Result<std::string> completePlan(const std::string &file)
                          "headroom-cli presets lists them; or give the model's config.json as config_path"};
         plan->model = {{}, preset->configText, {}};
     }
-    return writePlan(*plan, PlanStyle::Complete, true);
+    return CompletePlan{writePlan(*plan, PlanStyle::Complete, true), plan->parallel.data};
 }
 
-/// The Python side, which lies in share/headroom beside the folder of this program.
-std::filesystem::path probeFileOf(const RunArguments &arguments)
-{
-    if (!arguments.probeFile.empty())
-        return arguments.probeFile;
-    std::error_code error;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-    return program.parent_path().parent_path() / "share/headroom/headroom_probe.pyz";
-}
+/// What came of a run: the files that each rank wrote.
+struct Written {
+    std::map<int, std::string> results, snapshots;
+    bool isCut = false; ///< more came back than is taken
+};
 
-/// Progress as the Python side writes it: {"step", "phase", "text"}; anything else is shown as it is.
-void showLine(std::string_view line)
-{
-    if (line.starts_with('{')) {
-        const Result<JsonValue> json = parseJson(line);
-        const JsonValue *text = json ? json->find("text") : nullptr;
-        if (text != nullptr && text->string() != nullptr) {
-            report(*text->string());
-            return;
-        }
-    }
-    if (!line.empty())
-        report(line);
-}
-
-/// What our exit status is, and what is said, when the Python side has ended.
-int concludeLocal(const ChildEnd &end, const std::string &program, bool resultThere)
-{
-    if (end.interrupted) {
-        complain("interrupted; nothing was written");
-        return Interrupted;
-    }
-    if (end.signal != 0) {
-        complain(fmt::format("{} was ended by signal {} ({}){}", program, end.signal, strsignal(end.signal),
-                             end.signal == 9 ? ": does the machine's main memory suffice?" : ""));
-        return Failed;
-    }
-    if ((end.status == 0 || end.status == 1) && !resultThere) {
-        complain(fmt::format("{} ended with status {} and wrote no result", program, end.status));
-        return Failed;
-    }
-    return end.status == 0 || end.status == 1 || end.status == 2 || end.status == 3 || end.status == 130 ? end.status : Failed;
-}
+constexpr const char *resultName = "result.headroom-probe.json";
+constexpr const char *snapshotName = "snapshot.pickle";
 
 std::vector<std::string> optionsOf(const RunArguments &arguments)
 {
@@ -180,129 +79,153 @@ std::vector<std::string> optionsOf(const RunArguments &arguments)
     return options;
 }
 
-/// Says now what would else be said after an hour of measuring.
-std::optional<Issue> checkWritable(const std::filesystem::path &file)
-{
-    std::error_code ignored;
-    if (const auto status = std::filesystem::status(file, ignored); std::filesystem::exists(status) && !is_regular_file(status))
-        return Issue{file.string(), 0, {}, is_directory(status) ? "is a folder" : "is no regular file", "name a file"};
-    std::string beside = file.string() + ".XXXXXX";
-    const int opened = mkstemp(beside.data());
-    if (opened < 0)
-        return Issue{file.string(), 0, {}, fmt::format("cannot be written ({})", std::strerror(errno)), "name a file in a folder of yours"};
-    close(opened);
-    unlink(beside.c_str());
-    return std::nullopt;
-}
-
-/// What could not be written where it was to go is kept elsewhere, if at all possible: it was dearly measured.
-void keepElsewhere(std::string_view text)
-{
-    std::string kept = (std::filesystem::temp_directory_path() / "result-XXXXXX.headroom-probe.json").string();
-    const int opened = mkstemps(kept.data(), static_cast<int>(std::string_view(".headroom-probe.json").size()));
-    if (opened < 0)
-        return;
-    close(opened);
-    if (!writeFile(kept, text))
-        complain(fmt::format("the result is kept as {}", kept));
-}
-
-/// Writes the result, if it is one, and says what it holds.
-int keepResult(const std::string &file, const std::string &written, int status)
+/// Writes one rank's result, if it is one, and says what it holds.
+int keepResult(const std::filesystem::path &file, const std::string &written, bool &isOutOfMemory)
 {
     const Result<ProbeResult> result = readProbeResult(written);
     if (!result) {
         complain(fmt::format("what the probe wrote is no result: {}", toString(result.issue())));
-        return Failed;
+        return NotAvailable;
     }
     if (std::optional<Issue> issue = writeFile(file, written)) {
         complain(toString(*issue));
         keepElsewhere(written);
         return NotAvailable;
     }
-    std::string text = fmt::format("{}: {}", file, probeTitle(*result));
+    isOutOfMemory = result->error && result->error->outOfMemory();
+    std::string text = fmt::format("{}: {}", file.string(), probeTitle(*result));
     if (result->error)
-        text += fmt::format("; {}", result->error->outOfMemory() ? "out of memory" : "broke off: " + excerpt(result->error->message, 200));
+        text += fmt::format("; {}", isOutOfMemory ? "out of memory" : "broke off: " + excerpt(result->error->message, 200));
     Bytes allocated;
     for (const ProbeStep &step : result->steps)
         allocated = std::max(allocated, step.allocated);
     if (!result->steps.empty())
         text += fmt::format("; {} allocated at most in {} steps", formatBytes(allocated), result->steps.size());
     print(excerpt(text, 2000) + "\n");
-    return status;
+    return Success;
 }
 
-int runHere(const RunArguments &arguments, const std::filesystem::path &probeFile, const std::string &plan)
+/// Writes what a run left where it was to go. `status`: what it ended with.
+int keep(const RunArguments &arguments, const Written &written, std::int64_t ranks, int status)
+{
+    bool hasAnyDied = false;
+    for (const auto &[rank, text] : written.results) {
+        bool isOutOfMemory = false;
+        if (const int failed = keepResult(fileOfRank(arguments.output, rank), text, isOutOfMemory); failed != Success)
+            return failed;
+        hasAnyDied = hasAnyDied || isOutOfMemory;
+    }
+    const auto came = static_cast<std::int64_t>(written.results.size());
+    if (came < ranks)
+        complain(
+            fmt::format("{} of {} ranks wrote a result{}", came, ranks, hasAnyDied ? ": where memory ran out, the others were ended" : ""));
+    if (!arguments.snapshot.empty() && written.snapshots.empty())
+        complain(written.isCut ? "the snapshot was too large to be brought back" : "the run ended before a snapshot was taken");
+    if (!arguments.snapshot.empty())
+        for (const auto &[rank, text] : written.snapshots)
+            if (std::optional<Issue> issue = writeFile(fileOfRank(arguments.snapshot, rank), text)) {
+                complain(toString(*issue));
+                return NotAvailable;
+            }
+    // Of one rank and of several alike, running out of memory is a result.
+    return hasAnyDied ? Success : status;
+}
+
+/// `python -m torch.distributed.run` with the probe in the place of a training script.
+std::vector<std::string> launcher(std::int64_t ranks)
+{
+    return {"-m", "torch.distributed.run", "--standalone", "--nproc-per-node", std::to_string(ranks)};
+}
+
+int runHere(const RunArguments &arguments, const std::filesystem::path &probeFile, const CompletePlan &plan)
 {
     const Result<TemporaryFolder> folder = TemporaryFolder::make();
     if (!folder) {
         complain(toString(folder.issue()));
         return NotAvailable;
     }
-    const std::filesystem::path planFile = folder->path() / "plan.headroom.json";
-    if (std::optional<Issue> issue = writeFile(planFile, plan)) {
+    const std::string planFile = folder->path() / "plan.headroom.json";
+    if (std::optional<Issue> issue = writeFile(planFile, plan.text)) {
         complain(toString(*issue));
         return NotAvailable;
     }
     // The result takes its name only here: what stands there already is not taken for a new one.
-    const std::filesystem::path resultFile = folder->path() / "result.headroom-probe.json";
-    const std::filesystem::path snapshotFile = folder->path() / "snapshot.pickle";
-    std::vector<std::string> command = {arguments.python, probeFile.string(), "run", planFile.string(), "--output", resultFile.string()};
-    for (std::string &option : optionsOf(arguments))
-        command.push_back(std::move(option));
-    if (!arguments.snapshot.empty()) {
-        command.emplace_back("--snapshot");
-        command.push_back(snapshotFile.string());
-    }
+    const std::filesystem::path resultFile = folder->path() / resultName, snapshotFile = folder->path() / snapshotName;
+    const bool isSeveral = plan.ranks > 1 && !arguments.dryRun;
     ChildOptions options;
-    options.errorLine = showLine;
-    const Result<ChildEnd> end = runChild(command, options);
-    if (!end) {
-        complain(fmt::format("{} (name the Python that has PyTorch with --python)", toString(end.issue())));
-        return NotAvailable;
-    }
-    const bool there = std::filesystem::is_regular_file(resultFile);
-    int status = concludeLocal(*end, arguments.python, there);
-    if (status > Failed || !there)
-        return status;
-    const Result<std::string> result = readTextFile(resultFile, largestProbe);
-    if (!result) {
-        complain(toString(result.issue()));
-        return Failed;
-    }
-    status = keepResult(arguments.output, *result, status);
-    std::error_code ignored;
-    const bool hasSnapshot = std::filesystem::is_regular_file(snapshotFile, ignored);
-    if (status <= Failed && !arguments.snapshot.empty() && !hasSnapshot)
-        complain("the run ended before a snapshot was taken");
-    if (status <= Failed && hasSnapshot) {
-        const Result<std::string> snapshot = readTextFile(snapshotFile, largestAnswer);
-        if (std::optional<Issue> issue = snapshot ? writeFile(arguments.snapshot, *snapshot) : std::optional(snapshot.issue())) {
-            complain(toString(*issue));
+    options.errorLine = showLines({{planFile, arguments.plan, true},
+                                   {resultFile, arguments.output},
+                                   {snapshotFile, arguments.snapshot},
+                                   {resultName, std::filesystem::path(arguments.output).filename()},
+                                   {snapshotName, std::filesystem::path(arguments.snapshot).filename()}},
+                                  isSeveral);
+    const auto start = [&](const std::vector<std::string> &before, const std::vector<std::string> &after) {
+        std::vector<std::string> command = {arguments.python};
+        command.insert(command.end(), before.begin(), before.end());
+        command.push_back(probeFile);
+        command.insert(command.end(), after.begin(), after.end());
+        Result<ChildEnd> end = runChild(command, options);
+        if (!end)
+            complain(fmt::format("{} (name the Python that has PyTorch with --python)", toString(end.issue())));
+        return end;
+    };
+    if (isSeveral) { // once and with one message, not by each rank
+        const Result<ChildEnd> checked = start({}, {"check", planFile});
+        if (!checked)
             return NotAvailable;
-        }
+        if (checked->interrupted || checked->signal != 0 || checked->status != 0)
+            return conclude(*checked, arguments.python, false);
     }
-    return status;
+    std::vector<std::string> run = {"run", planFile, "--output", resultFile};
+    for (std::string &option : optionsOf(arguments))
+        run.push_back(std::move(option));
+    if (!arguments.snapshot.empty()) {
+        run.emplace_back("--snapshot");
+        run.push_back(snapshotFile);
+    }
+    const Result<ChildEnd> end = start(isSeveral ? launcher(plan.ranks) : std::vector<std::string>(), run);
+    if (!end)
+        return NotAvailable;
+    Written written;
+    const std::int64_t ranks = isSeveral ? plan.ranks : 1;
+    for (int rank = 0; rank < ranks; ++rank)
+        for (const auto &[file, texts, most] :
+             {std::tuple(&resultFile, &written.results, largestResult), std::tuple(&snapshotFile, &written.snapshots, largestSnapshot)})
+            if (const auto name = fileOfRank(*file, rank); std::filesystem::is_regular_file(name)) {
+                Result<std::string> text = readTextFile(name, most);
+                if (!text) {
+                    complain(toString(text.issue()));
+                    return NotAvailable;
+                }
+                texts->emplace(rank, std::move(text).value());
+            }
+    const int status = conclude(*end, arguments.python, !written.results.empty());
+    return status > Failed || written.results.empty() ? status : keep(arguments, written, ranks, status);
 }
 
-int runThere(const RunArguments &arguments, const std::string &probe, const std::string &plan)
+int runThere(const RunArguments &arguments, const std::string &probe, const CompletePlan &plan)
 {
-    RemoteRun remote{probe.size(), plan.size(), arguments.python, optionsOf(arguments)};
+    const std::int64_t ranks = arguments.dryRun ? 1 : plan.ranks;
+    RemoteRun remote{probe.size(), plan.text.size(), arguments.python, ranks > 1 ? launcher(ranks) : std::vector<std::string>(),
+                     optionsOf(arguments)};
     if (!arguments.snapshot.empty()) {
         remote.options.emplace_back("--snapshot");
-        remote.options.emplace_back("snapshot.pickle");
+        remote.options.emplace_back(snapshotName);
     }
-    const std::string input = probe + plan;
+    const std::string input = probe + plan.text;
     std::string output;
-    bool tooMuch = false;
+    Written written;
     ChildOptions options;
     options.input = input;
     options.ownGroup = false; // ssh may ask for a passphrase on the terminal
     options.endByInput = true;
-    options.errorLine = showLine;
+    options.errorLine = showLines({{"plan.headroom.json", arguments.plan, true},
+                                   {resultName, std::filesystem::path(arguments.output).filename()},
+                                   {snapshotName, std::filesystem::path(arguments.snapshot).filename()}},
+                                  ranks > 1);
     options.output = [&](std::string_view text) {
-        tooMuch = tooMuch || output.size() + text.size() > largestAnswer;
-        if (!tooMuch)
+        written.isCut = written.isCut || output.size() + text.size() > largestSnapshot;
+        if (!written.isCut)
             output += text;
     };
     report(fmt::format("connecting to {}", arguments.host));
@@ -319,21 +242,16 @@ int runThere(const RunArguments &arguments, const std::string &probe, const std:
         complain(fmt::format("ssh could not reach {}, or the connection broke (does `ssh {}` work?)", arguments.host, arguments.host));
         return NotAvailable;
     }
-    std::string result, snapshot;
-    for (RemoteFile &file : remoteFiles(output))
-        (file.name == "snapshot.pickle" ? snapshot : result) = std::move(file.text);
-    const int status = concludeLocal(*end, fmt::format("the probe on {}", arguments.host), !result.empty());
-    if (status > Failed || result.empty())
-        return status;
-    const int kept = keepResult(arguments.output, result, status);
-    if (kept <= Failed && !arguments.snapshot.empty() && snapshot.empty())
-        complain(tooMuch ? "the snapshot was too large to be brought back" : "the run ended before a snapshot was taken");
-    if (kept <= Failed && !arguments.snapshot.empty() && !snapshot.empty())
-        if (std::optional<Issue> issue = writeFile(arguments.snapshot, snapshot)) {
-            complain(toString(*issue));
-            return NotAvailable;
+    const std::vector<RemoteFile> files = remoteFiles(output);
+    for (int rank = 0; rank < ranks; ++rank)
+        for (const RemoteFile &file : files) {
+            if (file.name == fileOfRank(resultName, rank))
+                written.results.emplace(rank, file.text);
+            if (file.name == fileOfRank(snapshotName, rank))
+                written.snapshots.emplace(rank, file.text);
         }
-    return kept;
+    const int status = conclude(*end, fmt::format("the probe on {}", arguments.host), !written.results.empty());
+    return status > Failed || written.results.empty() ? status : keep(arguments, written, ranks, status);
 }
 
 } // namespace
@@ -341,18 +259,15 @@ int runThere(const RunArguments &arguments, const std::string &probe, const std:
 int runRun(const RunArguments &asked)
 {
     RunArguments arguments = asked;
-    std::error_code ignored;
     for (std::string *file : {&arguments.output, &arguments.snapshot})
-        if (std::filesystem::is_symlink(*file, ignored)) // written through, not replaced
-            if (const auto target = std::filesystem::weakly_canonical(*file, ignored); !ignored)
-                *file = target.string();
+        *file = throughLink(*file);
     if (!arguments.host.empty())
         for (const std::optional<Issue> &issue : {checkHost(arguments.host), checkRemotePath("--python", arguments.python)})
             if (issue) {
                 complain(toString(*issue));
                 return BadInput;
             }
-    const Result<std::string> plan = completePlan(arguments.plan);
+    const Result<CompletePlan> plan = completePlan(arguments.plan);
     if (!plan) {
         complain(toString(plan.issue()));
         return BadInput;
@@ -362,16 +277,13 @@ int runRun(const RunArguments &asked)
             complain(toString(*issue));
             return NotAvailable;
         }
-    const std::filesystem::path probeFile = probeFileOf(arguments);
-    const Result<std::string> probe = readTextFile(probeFile, largestProbe);
+    const Result<std::filesystem::path> probeFile = findPythonSide(arguments.probeFile);
+    const Result<std::string> probe = probeFile ? readPythonSide(*probeFile) : Result<std::string>(probeFile.issue());
     if (!probe) {
-        Issue issue = probe.issue();
-        issue.hint =
-            "the Python side of the probe comes with Headroom, in share/headroom: install Headroom again, or name the file with --probe";
-        complain(toString(issue));
+        complain(toString(probe.issue()));
         return NotAvailable;
     }
-    return arguments.host.empty() ? runHere(arguments, probeFile, *plan) : runThere(arguments, *probe, *plan);
+    return arguments.host.empty() ? runHere(arguments, *probeFile, *plan) : runThere(arguments, *probe, *plan);
 }
 
 } // namespace headroom::probe

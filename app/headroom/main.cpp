@@ -7,6 +7,7 @@
 #include "app/keep_memory.h"
 #include "core/estimate/estimate.h"
 #include "core/measure/comparison.h"
+#include "core/measure/memory_timeline.h"
 #include "core/measure/probe_result.h"
 #include "core/plan/plan_json.h"
 #include "ui/document/plan_files.h"
@@ -148,6 +149,7 @@ int main(int argc, char *argv[])
                        "  headroom plan.headroom.json                   open a plan, or a Hugging Face config.json\n"
                        "  headroom plan.headroom.json run.headroom-probe.json\n"
                        "                                                with what was measured beside it\n"
+                       "  headroom plan.headroom.json memory.pickle     with a memory snapshot of PyTorch over the timeline\n"
                        "  headroom --export report.pdf plan.headroom.json\n"
                        "                                                write the report without a display"));
     parser.addHelpOption();
@@ -159,7 +161,8 @@ int main(int argc, char *argv[])
     parser.addOption(decimalOption);
     parser.addPositionalArgument(QStringLiteral("plan"), QStringLiteral("A *.headroom.json file or a config.json."),
                                  QStringLiteral("[PLAN]"));
-    parser.addPositionalArgument(QStringLiteral("result"), QStringLiteral("Results of the probe (*.headroom-probe.json)."),
+    parser.addPositionalArgument(QStringLiteral("result"),
+                                 QStringLiteral("Results of the probe (*.headroom-probe.json) and memory snapshots."),
                                  QStringLiteral("[RESULT...]"));
     if (!parser.parse(QApplication::arguments())) {
         complain(parser.errorText() + QStringLiteral(" (headroom --help lists what is understood)"));
@@ -170,13 +173,19 @@ int main(int argc, char *argv[])
     if (parser.isSet(QStringLiteral("version")))
         return say(QApplication::applicationName() + QLatin1Char(' ') + QApplication::applicationVersion() + QLatin1Char('\n'));
 
-    QStringList plans, results;
-    for (const QString &file : parser.positionalArguments())
-        (isProbeFileName(file.toStdString()) ? results : plans).append(file);
+    QStringList plans, results, snapshots;
+    for (const QString &file : parser.positionalArguments()) {
+        const MeasuredFile kind = measuredFileOf(file.toStdString());
+        (kind == MeasuredFile::Other ? plans : kind == MeasuredFile::Result ? results : snapshots).append(file);
+    }
     const ByteUnit unit = parser.isSet(decimalOption) ? ByteUnit::Decimal : ByteUnit::Binary;
     if (plans.size() > 1 || (exports && plans.size() != 1)) {
         complain(exports ? QStringLiteral("--export takes exactly one plan (headroom --export FILE PLAN [RESULT...])")
                          : QStringLiteral("only one plan can be opened at a time"));
+        return BadInput;
+    }
+    if (exports && !snapshots.isEmpty()) {
+        complain(QStringLiteral("%1: a memory snapshot has no place in what is exported (open it in the window)").arg(snapshots.first()));
         return BadInput;
     }
     if (exports)
@@ -186,6 +195,8 @@ int main(int argc, char *argv[])
     window.start(plans.value(0));
     for (const QString &result : results)
         window.importResult(result);
+    for (const QString &snapshot : snapshots)
+        window.openSnapshot(snapshot);
     window.show();
     return QApplication::exec();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/measure/probe_result.h"
 
+#include "core/measure/file_group.h"
 #include "core/plan/plan_reader.h"
 #include "core/units/strict_json.h"
 #include "core/units/text.h"
@@ -9,150 +10,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
-#include <span>
 
 #include <fmt/format.h>
 
 namespace headroom {
 
+using namespace measure;
+
 namespace {
 
 // Bounds on what a run can have: beyond them a figure is a mistake, and sums of such figures could overflow.
-constexpr double mostBytes = 1LL << 60;    // 1 EiB
 constexpr double mostElements = 1LL << 60; // parameters
 constexpr double mostSeconds = 1e9;        // 30 years
 constexpr double mostRate = 1e15;
 constexpr std::int64_t mostRanks = 1'000'000;
 constexpr std::size_t mostSteps = 10'000;
 constexpr std::size_t mostNotes = 1000;
-constexpr std::size_t longestText = 1000;
 constexpr std::size_t longestMessage = 100'000; // an out-of-memory message of PyTorch with a memory summary is a few KiB
-
-struct Bad {
-    Issue issue;
-};
-
-[[noreturn]] void fail(int line, std::string_view where, std::string what, std::string hint)
-{
-    throw Bad{{{}, line, std::string(where), std::move(what), std::move(hint)}};
-}
-
-constexpr std::string_view mendByProbe = "is it as the probe wrote it? Run the probe again";
-
-/// One object of the file, whose keys are known. Keys may be missing where a reader says so; no other may be there.
-class Group
-{
-public:
-    Group(const JsonValue &value, std::string where, std::span<const std::string_view> keys)
-        : m_value(value)
-        , m_where(std::move(where))
-    {
-        const auto *object = value.object();
-        if (object == nullptr)
-            fail(value.line, m_where, fmt::format("must be an object, not {}", value.typeName()), "known here: " + orList(keys));
-        for (const JsonMember &member : *object)
-            if (std::find(keys.begin(), keys.end(), member.key) == keys.end()) {
-                const std::optional<std::string_view> meant = nearest(member.key, keys);
-                fail(member.line, joinPath(m_where, excerpt(member.key)), "unknown key",
-                     meant ? fmt::format("did you mean \"{}\"?", *meant) : "known here: " + orList(keys));
-            }
-    }
-    Group(const JsonValue &value, std::string where, std::initializer_list<std::string_view> keys)
-        : Group(value, std::move(where), std::span<const std::string_view>(keys.begin(), keys.size()))
-    {}
-
-    std::string path(std::string_view key) const { return joinPath(m_where, key); }
-
-    const JsonValue &required(std::string_view key) const
-    {
-        const JsonValue *value = m_value.find(key);
-        if (value == nullptr)
-            fail(m_value.line, path(key), "missing", std::string(mendByProbe));
-        return *value;
-    }
-
-    /// Null and missing alike.
-    const JsonValue *optional(std::string_view key) const
-    {
-        const JsonValue *value = m_value.find(key);
-        return value == nullptr || value->isNull() ? nullptr : value;
-    }
-
-    std::int64_t whole(const JsonValue &value, std::string_view key, double least, double most) const
-    {
-        const double number = inRange(value, key, least, most, "whole number");
-        const std::optional<std::int64_t> whole = value.wholeNumber();
-        if (!whole)
-            fail(value.line, path(key), fmt::format("{} is not a whole number", number), std::string(mendByProbe));
-        return *whole;
-    }
-
-    std::optional<double> real(std::string_view key, double most) const
-    {
-        const JsonValue *value = optional(key);
-        return value == nullptr ? std::nullopt : std::optional(inRange(*value, key, 0, most, "number"));
-    }
-
-    Bytes bytes(std::string_view key) const { return {whole(required(key), key, 0, mostBytes)}; }
-
-    std::optional<Bytes> optionalBytes(std::string_view key) const
-    {
-        const JsonValue *value = optional(key);
-        return value == nullptr ? std::nullopt : std::optional(Bytes{whole(*value, key, 0, mostBytes)});
-    }
-
-    std::string text(std::string_view key, std::size_t longest = longestText) const
-    {
-        const JsonValue &value = required(key);
-        if (value.string() == nullptr)
-            fail(value.line, path(key), fmt::format("must be a string, not {}", value.typeName()), "write it in quotes");
-        return checkedText(value, key, longest);
-    }
-
-    /// Empty where it is null or missing.
-    std::string optionalText(std::string_view key) const
-    {
-        const JsonValue *value = optional(key);
-        if (value == nullptr)
-            return {};
-        if (value->string() == nullptr)
-            fail(value->line, path(key), fmt::format("must be a string or null, not {}", value->typeName()), "write it in quotes");
-        return checkedText(*value, key, longestText);
-    }
-
-private:
-    double inRange(const JsonValue &value, std::string_view key, double least, double most, std::string_view what) const
-    {
-        const std::optional<double> number = value.number();
-        if (!number)
-            fail(value.line, path(key), fmt::format("must be a {}, not {}", what, value.typeName()), std::string(mendByProbe));
-        if (!(*number >= least))
-            fail(value.line, path(key), fmt::format("must be at least {}, not {}", least, *number), std::string(mendByProbe));
-        if (*number > most)
-            fail(value.line, path(key), fmt::format("{} is more than any run has", *number), std::string(mendByProbe));
-        return *number;
-    }
-
-    std::string checkedText(const JsonValue &value, std::string_view key, std::size_t longest) const
-    {
-        const std::string &text = *value.string();
-        if (text.size() > longest)
-            fail(value.line, path(key), fmt::format("is longer than {} bytes", longest), "shorten it");
-        return text;
-    }
-
-    const JsonValue &m_value;
-    std::string m_where;
-};
-
-std::optional<Phase> phaseNamed(std::string_view text)
-{
-    for (std::size_t i = 0; i < phaseCount; ++i)
-        if (text == name(static_cast<Phase>(i)))
-            return static_cast<Phase>(i);
-    return std::nullopt;
-}
 
 Phase readPhaseName(const Group &group, std::string_view key)
 {
@@ -286,19 +160,22 @@ std::vector<std::string> readNotes(const JsonValue &value)
     return *notes;
 }
 
-/// Where phases began, by the clock of memory snapshots: checked, and left to whoever reads snapshots.
-void checkMarks(const JsonValue &value)
+std::vector<ProbeMark> readMarks(const JsonValue &value)
 {
     const auto *array = value.array();
     if (array == nullptr)
         fail(value.line, "marks", fmt::format("must be a list, not {}", value.typeName()), std::string(mendByProbe));
+    std::vector<ProbeMark> marks;
     for (std::size_t i = 0; i < array->size(); ++i) {
         const Group group((*array)[i], fmt::format("marks[{}]", i), {"step", "phase", "time_us"});
+        ProbeMark mark;
         if (const JsonValue *step = group.optional("step"))
-            group.whole(*step, "step", 0, static_cast<double>(mostSteps));
-        readPhaseName(group, "phase");
-        group.whole(group.required("time_us"), "time_us", 0, 1e18);
+            mark.step = static_cast<int>(group.whole(*step, "step", 0, static_cast<double>(mostSteps)));
+        mark.phase = readPhaseName(group, "phase");
+        mark.microseconds = group.whole(group.required("time_us"), "time_us", 0, mostMicroseconds);
+        marks.push_back(mark);
     }
+    return marks;
 }
 
 /// The model that ran, where the plan names it by a file that is not here.
@@ -346,7 +223,7 @@ ProbeResult readDocument(const JsonValue &document)
     if (const JsonValue *value = group.optional("load"))
         result.load = readLoad(*value);
     if (const JsonValue *value = group.optional("marks"))
-        checkMarks(*value);
+        result.marks = readMarks(*value);
     if (const JsonValue *value = group.optional("versions")) {
         const Group versions(*value, "versions",
                              {"torch", "transformers", "peft", "bitsandbytes", "deepspeed", "liger_kernel", "cuda", "driver"});
@@ -383,6 +260,14 @@ ProbeResult readDocument(const JsonValue &document)
 }
 
 } // namespace
+
+std::optional<Phase> phaseNamed(std::string_view text)
+{
+    for (std::size_t i = 0; i < phaseCount; ++i)
+        if (text == name(static_cast<Phase>(i)))
+            return static_cast<Phase>(i);
+    return std::nullopt;
+}
 
 std::string_view name(ProbeKind kind) { return kind == ProbeKind::Gpu ? "gpu" : "dry-run"; }
 

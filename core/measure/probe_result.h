@@ -26,6 +26,9 @@ enum class ProbeKind : std::uint8_t {
 };
 std::string_view name(ProbeKind kind); ///< "gpu" | "dry-run", as in the file
 
+/// The phase with this name(); nothing: there is none.
+std::optional<Phase> phaseNamed(std::string_view text);
+
 /// What was installed where the run took place; empty: not used, or not known.
 struct ProbeVersions {
     std::string torch, transformers, peft, bitsandbytes, deepspeed, ligerKernel, cuda, driver;
@@ -63,6 +66,14 @@ struct ProbeAlive {
     bool operator==(const ProbeAlive &) const = default;
 };
 
+/// Where a phase began, by the clock of PyTorch's memory snapshots.
+struct ProbeMark {
+    std::optional<int> step; ///< 0-based; unset: while loading
+    Phase phase = Phase::Load;
+    std::int64_t microseconds = 0; ///< since 1970
+    bool operator==(const ProbeMark &) const = default;
+};
+
 /// What ended the run early. The figures up to then are kept.
 struct ProbeError {
     std::string kind;           ///< "out-of-memory" or another word
@@ -87,6 +98,7 @@ struct ProbeResult {
     std::optional<Bytes> savedActivations;
     std::optional<ProbePhase> load; ///< while the model was built; unset: not known
     std::vector<ProbeStep> steps;
+    std::vector<ProbeMark> marks;   ///< in the order of the run; none in a dry run, which knows no time
     std::vector<std::string> notes; ///< what the probe says about its own run
     std::optional<ProbeError> error;
 };

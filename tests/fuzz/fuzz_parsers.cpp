@@ -5,6 +5,7 @@
 // of the parser's header fails; the text that did it is printed, and the seed is fixed, so that it happens again.
 #include "core/allocator/replay.h"
 #include "core/estimate/estimate.h"
+#include "core/measure/memory_timeline.h"
 #include "core/measure/probe_result.h"
 #include "core/plan/fields.h"
 #include "core/plan/plan_json.h"
@@ -83,6 +84,17 @@ bool feedResult(const std::string &text)
     require(result->rank < result->ranks, "a rank is one of the ranks");
     for (const ProbeStep &step : result->steps)
         require(step.allocated.value >= 0 && step.reserved.value_or(Bytes{}).value >= 0, "no figure is negative");
+    return true;
+}
+
+bool feedTimeline(const std::string &text)
+{
+    const Result<MemoryTimeline> timeline = readMemoryTimeline(text);
+    if (!timeline)
+        return requireUseful(timeline.issue());
+    require(timeline->events >= static_cast<std::int64_t>(timeline->points.size()), "a timeline has no more points than events");
+    for (const MemoryTimeline::Point &point : timeline->points)
+        require(point.microseconds >= 0 && point.allocated.value >= 0 && point.reserved.value >= 0, "no figure is negative");
     return true;
 }
 
@@ -213,6 +225,12 @@ std::map<std::string, Subject> subjects()
            R"("phases": [{"name": "forward", "allocated": 8192, "active": 8192, "reserved": 16384}]}], "error": null})",
            R"({"headroom_probe": 1, "plan": {"headroom_plan": 1, "model": {"preset": "Qwen/Qwen3-8B"}}, "how": "dry-run", "gpu": null, "steps": [], )"
            R"("error": {"kind": "out-of-memory", "message": "CUDA out of memory", "step": 0, "phase": "backward"}})"}}},
+        {"timeline",
+         {feedTimeline,
+          {R"({"headroom_memory_timeline": 1, "device": 0, "events": 3, "began_us": 1000, "at_start": {"allocated": 100, "reserved": 1000}, )"
+           R"("at_end": {"allocated": 300, "reserved": 2000}, "peak": {"allocated": 500, "reserved": 2000}, "out_of_memory": 0, )"
+           R"("time_us": [0, 5, 9], "allocated": [500, 200, 300], "reserved": [2000, 2000, 2000], )"
+           R"("segments": [{"size": 2000, "allocated": 300, "stream": 0, "pool": "small", "expandable": false}]})"}}},
         {"estimate", {feedEstimate, planSeeds(), 2'000, plausiblePlan}},
     };
 }

@@ -26,6 +26,9 @@ namespace {
 
 const QString folder = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/probe/");
 const QString example = QStringLiteral(HEADROOM_SOURCE_DIR "/presets/examples/qwen3-8b-lora-24gb.headroom.json");
+const QString timeline = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/data/results/qwen3-8b-lora-rtx-4090-made-up.headroom-timeline.json");
+const QString outOfMemory =
+    QStringLiteral(HEADROOM_SOURCE_DIR "/tests/data/results/qwen3-8b-lora-out-of-memory-made-up.headroom-probe.json");
 const QString recorded = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/data/results/qwen3-8b-lora-dry-run.headroom-probe.json");
 
 struct Run {
@@ -78,6 +81,7 @@ class TestProbeProgram : public QObject
         QProcess process;
         prepare(process, variables);
         process.start(QStringLiteral(HEADROOM_PROBE), arguments);
+        process.setReadChannel(QProcess::StandardError); // what is waited for
         Run result;
         while (!result.error.contains("importing libraries") && process.waitForReadyRead(30'000))
             result.error += process.readAllStandardError();
@@ -100,6 +104,28 @@ class TestProbeProgram : public QObject
                more;
     }
 
+    /// A plan of two ranks.
+    QString severalRanks() const
+    {
+        QFile plan(path("ranks.headroom.json"));
+        if (!plan.open(QIODevice::WriteOnly))
+            return {};
+        plan.write(contentOf(example).replace("\"checkpointing\"", "\"parallel\": {\"engine\": \"ddp\", \"data\": 2}, \"checkpointing\""));
+        return plan.fileName();
+    }
+
+    /// Of the stand-ins for Python, those that run.
+    int alive() const
+    {
+        int count = 0;
+        for (const QByteArray &pid : contentOf(path("pids")).split('\n')) {
+            // A zombie whose parent is gone does not run; /proc knows.
+            const QByteArray status = contentOf("/proc/" + QString::fromUtf8(pid) + "/stat");
+            count += !pid.isEmpty() && !status.isEmpty() && !status.mid(status.lastIndexOf(')')).startsWith(") Z") ? 1 : 0;
+        }
+        return count;
+    }
+
     /// What is left in the folder for temporary files.
     QStringList leftBehind() const { return QDir(path("tmp")).entryList(QDir::AllEntries | QDir::NoDotAndDotDot); }
 
@@ -115,6 +141,8 @@ private slots:
         m_environment.insert("HEADROOM_TEST_CUDA_LIBRARY", STAND_IN_CUDA);
         m_environment.insert("HEADROOM_TEST_NVML_LIBRARY", STAND_IN_NVML);
         m_environment.insert("STAND_IN_RESULT", recorded);
+        m_environment.insert("STAND_IN_SHORT", outOfMemory);
+        m_environment.insert("STAND_IN_TIMELINE", timeline);
         m_environment.insert("STAND_IN_LOG", path("log"));
         m_environment.insert("TMPDIR", path("tmp"));
         m_environment.insert("PATH", path("bin") + ":" + m_environment.value("PATH"));
@@ -124,7 +152,8 @@ private slots:
     void init()
     {
         QFile::remove(m_output);
-        QFile::remove(path("log"));
+        for (const char *name : {"log", "arguments", "pids"})
+            QFile::remove(path(name));
     }
 
     void cleanup() { QCOMPARE(leftBehind(), QStringList()); }
@@ -140,6 +169,8 @@ private slots:
         QTest::newRow("no such option") << QStringList{"fits", example, "--now"};
         QTest::newRow("plan missing") << QStringList{"run", "/nowhere.headroom.json", "--output", "x"};
         QTest::newRow("host as option") << QStringList{"run", example, "--output", "x", "--ssh=-oProxyCommand=true"};
+        QTest::newRow("no host") << QStringList{"run", example, "--output", "x", "--ssh", ""};
+        QTest::newRow("user without host") << QStringList{"run", example, "--output", "x", "--ssh", "user@"};
         QTest::newRow("host with space") << QStringList{"run", example, "--output", "x", "--ssh", "a b"};
         QTest::newRow("GPU of no number") << QStringList{"fits", example, "--gpu", "first"};
         QTest::newRow("GPU beyond") << QStringList{"fits", example, "--gpu", "7"};
@@ -153,11 +184,19 @@ private slots:
         QVERIFY(result.output.isEmpty());
     }
 
+    void aSlipOfTheKeyboardIsUnderstood()
+    {
+        QVERIFY(run({"snapshoot"}).error.contains("there is no command \"snapshoot\" (did you mean snapshot?)"));
+        QVERIFY(run({"walk"}).error.contains("there are run, snapshot, gpus or fits"));
+        QVERIFY(run({}).error.contains("a command is missing (headroom-probe --help"));
+        QVERIFY(run({"run", example, "--output", "x", "--ssh", ""}).error.contains("the host's name is empty (write a host as for ssh"));
+    }
+
     void helpAndVersion()
     {
         QVERIFY(run({"--help"}).output.contains("Exit status"));
         QVERIFY(run({"--version"}).output.contains("result format 1"));
-        for (const char *command : {"run", "gpus", "fits"})
+        for (const char *command : {"run", "snapshot", "gpus", "fits"})
             QCOMPARE(run({command, "--help"}).status, 0);
     }
 
@@ -299,9 +338,12 @@ private slots:
         QTest::addColumn<QByteArray>("says");
         QTest::addColumn<bool>("result");
         QTest::newRow("garbage on standard error") << "garbage" << 0 << QByteArray("importing libraries") << true;
-        QTest::newRow("killed") << "killed" << 1 << QByteArray("") << false;
-        QTest::newRow("no result") << "nothing" << 1 << QByteArray("wrote no result") << false;
-        QTest::newRow("broken result") << "broken" << 1 << QByteArray("is no result") << false;
+        QTest::newRow("killed") << "killed" << 3 << QByteArray("") << false;
+        QTest::newRow("no result") << "nothing" << 3 << QByteArray("wrote no result (is it a Python") << false;
+        QTest::newRow("broken result") << "broken" << 3 << QByteArray("is no result") << false;
+        QTest::newRow("lines as of a terminal") << "terminal" << 0 << QByteArray("\na line as terminals end it\n") << true;
+        QTest::newRow("the plan, by the name that the user knows")
+            << "refuses" << 2 << QByteArray("headroom_probe: " + example.toUtf8() + ": attention: ") << false;
         QTest::newRow("library missing") << "missing" << 3 << QByteArray("torch >= 2.4") << false;
         QTest::newRow("broke off") << "failed" << 1 << QByteArray("importing libraries") << true;
     }
@@ -326,7 +368,7 @@ private slots:
     {
         QVERIFY(QFile::copy(recorded, m_output));
         QFile::setPermissions(m_output, QFile::ReadOwner | QFile::WriteOwner);
-        QCOMPARE(run(runArguments(), {{"STAND_IN_PYTHON", "nothing"}}).status, 1);
+        QCOMPARE(run(runArguments(), {{"STAND_IN_PYTHON", "nothing"}}).status, 3);
         QCOMPARE(contentOf(m_output), contentOf(recorded)); // and it is still there
     }
 
@@ -390,6 +432,8 @@ private slots:
         QTest::newRow("here") << "hang" << QStringList() << 1;
         QTest::newRow("here, deaf") << "deaf" << QStringList() << 2;
         QTest::newRow("there") << "hang" << QStringList{"--ssh", "host"} << 1;
+        // Asked once, made to end ten seconds later.
+        QTest::newRow("there, deaf") << "deaf" << QStringList{"--ssh", "host"} << 1;
     }
     void interruptingEndsPythonToo()
     {
@@ -398,12 +442,179 @@ private slots:
         QFETCH(int, interrupts);
         QElapsedTimer timer;
         timer.start();
-        const Run result = interrupted(runArguments(more), {{"STAND_IN_PYTHON", how}}, interrupts);
+        const Run result = interrupted(runArguments(more), {{"STAND_IN_PYTHON", how}, {"STAND_IN_PIDS", path("pids")}}, interrupts);
         QVERIFY2(result.status == 130, result.error);
         QVERIFY(timer.elapsed() < 55'000); // and not the minute that the script sleeps
         QVERIFY(!QFile::exists(m_output));
         // A moment for the other side to clean up.
         QTRY_COMPARE(leftBehind(), QStringList());
+        QTRY_COMPARE(alive(), 0);
+    }
+
+    // --- several ranks ---
+
+    void everyRankIsStartedAndHasItsResult()
+    {
+        const QString plan = severalRanks(), snapshot = path("memory.pickle");
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "host"}}) {
+            QFile::remove(path("arguments"));
+            for (const char *file : {"a result.rank1.headroom-probe.json", "memory.rank1.pickle"})
+                QFile::remove(path(file));
+            const Run result = run(QStringList{"run", plan, "--output", m_output, "--python", folder + "stand_in_python.sh", "--probe",
+                                               path("probe.pyz"), "--snapshot", snapshot} +
+                                       more,
+                                   {{"STAND_IN_ARGUMENTS", path("arguments")}});
+            QVERIFY2(result.status == 0, result.error);
+            const QList<QByteArray> started = contentOf(path("arguments")).split('\n');
+            QVERIFY2(started[0].contains(" check ") || started[0].contains(".pyz check "), started[0]);
+            QVERIFY2(started[1].startsWith("-m torch.distributed.run --standalone --nproc-per-node 2 "), started[1]);
+            QCOMPARE(started.size(), 5); // two ranks, and the end
+            for (int rank = 0; rank < 2; ++rank) {
+                const QString file = rank == 0 ? m_output : path("a result.rank1.headroom-probe.json");
+                const QJsonObject written = QJsonDocument::fromJson(contentOf(file)).object();
+                QCOMPARE(written["rank"].toInt(-1), rank);
+                QCOMPARE(written["ranks"].toInt(), 2);
+            }
+            QCOMPARE(contentOf(snapshot), QByteArray("snapshot of rank 0\n"));
+            QCOMPARE(contentOf(path("memory.rank1.pickle")), QByteArray("snapshot of rank 1\n"));
+            QVERIFY2(result.output.contains("rank 1 of 2"), result.output);
+            QCOMPARE(result.error.count("importing libraries"), 1); // one rank speaks
+        }
+    }
+
+    void fewerGpusThanRanksAreSaid()
+    {
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "host"}}) {
+            const Run result = run(QStringList{"run", severalRanks(), "--output", m_output, "--python", folder + "stand_in_python.sh",
+                                               "--probe", path("probe.pyz")} +
+                                       more,
+                                   {{"STAND_IN_PYTHON", "few"}});
+            QVERIFY2(result.status == 3, result.error);
+            QVERIFY2(result.error.contains("needs 2 GPUs") && !result.error.contains("importing libraries"), result.error);
+        }
+    }
+
+    void aRankOutOfMemoryEndsTheOthers()
+    {
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "host"}}) {
+            QFile::remove(path("a result.rank1.headroom-probe.json"));
+            const Run result = run(QStringList{"run", severalRanks(), "--output", m_output, "--python", folder + "stand_in_python.sh",
+                                               "--probe", path("probe.pyz")} +
+                                       more,
+                                   {{"STAND_IN_PYTHON", "short"}, {"STAND_IN_PIDS", path("pids")}});
+            QVERIFY2(result.status == 0, result.error); // out of memory is a result
+            QVERIFY2(result.error.contains("1 of 2 ranks wrote a result: where memory ran out"), result.error);
+            QVERIFY2(!result.error.contains("elastic") && !result.error.contains("Traceback") && !result.error.contains("FAILED"),
+                     result.error); // of the launcher's own
+            QVERIFY(!QFile::exists(m_output) && QFile::exists(path("a result.rank1.headroom-probe.json")));
+            QTRY_COMPARE(alive(), 0);
+        }
+    }
+
+    void aTracebackOfARankIsShown()
+    {
+        const Run result = run(QStringList{"run", severalRanks(), "--output", m_output, "--python", folder + "stand_in_python.sh",
+                                           "--probe", path("probe.pyz")},
+                               {{"STAND_IN_PYTHON", "failed"}});
+        QCOMPARE(result.status, 1);
+        QVERIFY2(result.error.contains("Traceback (most recent call last):\n  File \"model.py\", line 7\nKeyError: 7\n") &&
+                     !result.error.contains("elastic"),
+                 result.error);
+    }
+
+    void interruptingEndsEveryRank_data()
+    {
+        QTest::addColumn<QStringList>("more");
+        QTest::newRow("here") << QStringList();
+        QTest::newRow("there") << QStringList{"--ssh", "host"};
+    }
+    void interruptingEndsEveryRank()
+    {
+        QFETCH(QStringList, more);
+        const Run result = interrupted(QStringList{"run", severalRanks(), "--output", m_output, "--python", folder + "stand_in_python.sh",
+                                                   "--probe", path("probe.pyz")} +
+                                           more,
+                                       {{"STAND_IN_PYTHON", "hang"}, {"STAND_IN_PIDS", path("pids")}}, 1);
+        QVERIFY2(result.status == 130, result.error);
+        QCOMPARE(contentOf(path("pids")).count('\n'), 2);
+        QTRY_COMPARE(alive(), 0);
+        QTRY_COMPARE(leftBehind(), QStringList());
+    }
+
+    // --- snapshots ---
+
+    void aSnapshotIsConvertedByPython()
+    {
+        const QString output = path("memory.headroom-timeline.json");
+        const QString snapshot = path("some snapshot.pickle");
+        QFile file(snapshot);
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("\x80\x04N.") == 4);
+        file.close();
+        const QStringList arguments{"snapshot", snapshot,         "--output", output, "--python", folder + "stand_in_python.sh",
+                                    "--probe",  path("probe.pyz")};
+        const Run result = run(arguments, {{"STAND_IN_ARGUMENTS", path("arguments")}});
+        QVERIFY2(result.status == 0, result.error);
+        QCOMPARE(contentOf(output), contentOf(timeline));
+        QVERIFY2(result.output.contains("GPU 0, ") && result.output.contains(" reserved at most"), result.output);
+        QVERIFY2(contentOf(path("arguments")).endsWith(" -- " + snapshot.toUtf8() + "\n"), contentOf(path("arguments")));
+        QFile::remove(output);
+        for (const auto &[how, status, says] :
+             {std::tuple("refuses", 2, QByteArray("holds an instruction")), std::tuple("nothing", 3, QByteArray("wrote no result")),
+              std::tuple("broken", 3, QByteArray("is no timeline"))}) {
+            const Run bad = run(arguments, {{"STAND_IN_PYTHON", how}});
+            QVERIFY2(bad.status == status, bad.error);
+            QVERIFY2(bad.error.contains(says), bad.error);
+            QVERIFY(!QFile::exists(output));
+        }
+        QCOMPARE(run({"snapshot", snapshot, "--output", snapshot, "--probe", path("probe.pyz")}).status, 2);
+        QCOMPARE(contentOf(snapshot).size(), 4);
+    }
+
+    /// By a real Python, where there is one; it needs no PyTorch.
+    void aHostilePickleRunsNothing()
+    {
+        const QString python = QStandardPaths::findExecutable("python3");
+        if (python.isEmpty())
+            QSKIP("there is no python3");
+        const QString snapshot = path("hostile.pickle"), touched = path("touched");
+        QFile file(snapshot);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("cos\nsystem\n(S'touch " + touched.toUtf8() + "'\ntR.");
+        file.close();
+        const Run result = run({"snapshot", snapshot, "--output", path("x.headroom-timeline.json"), "--python", python, "--probe",
+                                QStringLiteral(HEADROOM_PROBE_ARCHIVE)});
+        QVERIFY2(result.status == 2, result.error);
+        QVERIFY2(result.error.contains(snapshot.toUtf8()), result.error);
+        QVERIFY(!QFile::exists(touched) && !QFile::exists(path("x.headroom-timeline.json")));
+    }
+
+    /// Whoever kills headroom-probe itself leaves no Python behind.
+    void pythonEndsWithProgram()
+    {
+        const QString python = QStandardPaths::findExecutable("python3");
+        if (python.isEmpty())
+            QSKIP("there is no python3");
+        QFile probe(path("waits.py"));
+        QVERIFY(probe.open(QIODevice::WriteOnly));
+        probe.write("import os, sys, time\nsys.path.insert(0, '" HEADROOM_SOURCE_DIR "/resources/probe')\n"
+                    "from headroom_probe.parent import end_with_parent\nend_with_parent()\n"
+                    "open(os.environ['STAND_IN_PIDS'], 'w').write(str(os.getpid()) + '\\n')\n"
+                    "print('importing libraries', file=sys.stderr, flush=True)\ntime.sleep(60)\n");
+        probe.close();
+        QProcess process;
+        prepare(process, {{"STAND_IN_PIDS", path("pids")}, {"PYTHONDONTWRITEBYTECODE", "1"}});
+        process.start(QStringLiteral(HEADROOM_PROBE),
+                      {"run", example, "--output", m_output, "--python", python, "--probe", probe.fileName()});
+        process.setReadChannel(QProcess::StandardError);
+        QByteArray said;
+        while (!said.contains("importing libraries") && process.waitForReadyRead(30'000))
+            said += process.readAllStandardError();
+        QCOMPARE(alive(), 1);
+        process.kill();
+        QVERIFY(process.waitForFinished());
+        QTRY_COMPARE(alive(), 0);
+        QDir(path("tmp")).removeRecursively(); // nobody was left to remove it
+        QVERIFY(QDir().mkpath(path("tmp")));
     }
 
     void aHostThatIsNotThere()
@@ -451,6 +662,8 @@ private slots:
     void hostsAndPathsAreChecked()
     {
         QVERIFY(!checkHost("user@gpu-1.example.org"));
+        QVERIFY(checkHost("@host")->what.find("no user before") != std::string::npos);
+        QVERIFY(checkHost("user@")->what.find("no machine after") != std::string::npos);
         QVERIFY(checkHost("-V") && checkHost("") && checkHost("a\nb") && checkHost("a b"));
         QVERIFY(!checkRemotePath("--python", "/opt/my venv/bin/python"));
         QVERIFY(checkRemotePath("--python", "-c") && checkRemotePath("--python", "a\\b") && checkRemotePath("--python", "a\nb"));

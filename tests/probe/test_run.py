@@ -131,6 +131,24 @@ class Runs(support.TestCase):
         self.assertEqual(self.result.read_text(), "old")
         self.assertEqual(self.files(), ["plan.headroom.json", "r.headroom-probe.json"])
 
+    def test_one_rank_speaks_and_each_names_itself(self):
+        plan = self.write("two.headroom.json", support.tiny_plan(parallel__engine="ddp", parallel__data=2))
+        for rank in ("0", "1"):
+            _, _, err = self.run_probe(
+                "run", plan, "--output", self.result, RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank, HEADROOM_STAND_IN="fail"
+            )
+            self.assertEqual("importing libraries" in err, rank == "0")
+            self.assertIn(f"headroom_probe: rank {rank}: the run broke off", err)
+
+    def test_a_plan_is_checked_against_the_gpus(self):
+        plan = self.write("two.headroom.json", support.tiny_plan(parallel__engine="ddp", parallel__data=2))
+        for gpus, status, says in ((2, 0, ""), (1, 3, "needs 2 GPUs, one a rank, and this machine shows 1"), (0, 3, "shows none")):
+            ended, out, err = self.run_probe("check", plan, STAND_IN_GPUS=str(gpus))
+            self.assertEqual((ended, out), (status, ""), err)
+            self.assertIn(says, err)
+        refused = self.write("pipeline.headroom.json", support.tiny_plan(parallel__engine="megatron", parallel__pipeline=2))
+        self.assertEqual(self.run_probe("check", refused, STAND_IN_GPUS="2")[0], 2)
+
     def test_every_rank_has_its_file(self):
         plan = self.write("two.json", support.tiny_plan(parallel__engine="ddp", parallel__data=2))
         for rank in ("0", "1"):
@@ -204,6 +222,7 @@ class SingleFile(Runs):
     test_a_result_has_each_step_and_phase = test_progress_is_one_json_object_a_line = test_the_command_may_be_left_out = None
     test_out_of_memory_is_a_result = test_another_error_is_a_result_and_a_failure = test_ctrl_c_ends_with_130_and_leaves_nothing = None
     test_a_killed_run_leaves_the_old_result = test_ctrl_c_ends_a_rank_too = test_every_rank_has_its_file = None
+    test_one_rank_speaks_and_each_names_itself = test_a_plan_is_checked_against_the_gpus = None
 
     def test_missing_libraries_are_named_at_once(self):
         plan = self.write("q.json", support.tiny_plan(method__kind="qlora", kernels="liger"))

@@ -7,6 +7,7 @@
 #include "core/measure/probe_result.h"
 #include "ui/charts/memory_chart.h"
 #include "ui/charts/timeline_chart.h"
+#include "ui/charts/timeline_table.h"
 #include "ui/measured/comparison_model.h"
 #include "ui/measured/measure_dialog.h"
 #include "ui/measured/measured_runs.h"
@@ -15,9 +16,11 @@
 #include "ui/window/message_bar.h"
 
 #include <QAbstractItemModelTester>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QDialogButtonBox>
 #include <QDropEvent>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
@@ -36,6 +39,7 @@ namespace {
 const QString results = QStringLiteral(HEADROOM_SOURCE_DIR "/tests/data/results/");
 const QString dryRun = results + "qwen3-8b-lora-dry-run.headroom-probe.json";
 const QString gpuRun = results + "qwen3-8b-lora-rtx-4090-made-up.headroom-probe.json";
+const QString snapshot = results + "qwen3-8b-lora-rtx-4090-made-up.headroom-timeline.json";
 const QString outOfMemory = results + "qwen3-8b-lora-out-of-memory-made-up.headroom-probe.json";
 const QString example = QStringLiteral(HEADROOM_SOURCE_DIR "/presets/examples/qwen3-8b-lora-24gb.headroom.json");
 
@@ -236,7 +240,10 @@ private slots:
         const Folder folder;
         const auto window = opened(folder, engine());
         QVERIFY(window && window->importResult(dryRun));
+        int asked = 0;
+        answer(QMessageBox::Discard, &asked);
         actionOf(*window, "New")->trigger();
+        QCOMPARE(asked, 1);
         QVERIFY(window->runs()->runs().empty());
         QVERIFY(!window->measured()->model()->find("peak.allocated").isValid() || window->measured()->model()->rowCount() == 0);
     }
@@ -326,6 +333,233 @@ private slots:
         QVERIFY(window->measured()->csv().contains("backward, allocated"));
     }
 
+    // --- snapshots ---
+
+    void aSnapshotLiesOverTheTimeline()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window);
+        QVERIFY(window->openSnapshot(snapshot));
+        QCOMPARE(window->tabs()->currentWidget(), window->timeline());
+        QVERIFY(QFile::exists(folder.path("plan.runs/qwen3-8b-lora-rtx-4090-made-up.headroom-timeline.json")));
+        TimelineChart *chart = window->timeline();
+        // Nobody says where its phases begin: all of it over all of the step.
+        QTRY_COMPARE(chart->snapshotOverlay().allocatedMost, Bytes{21538530816});
+        QVERIFY(!chart->snapshotOverlay().step);
+        QVERIFY2(chart->accessibleDescription().contains("where its phases begin is not known"),
+                 qPrintable(chart->accessibleDescription()));
+        // The run in which it was recorded says so.
+        QVERIFY(window->importResult(gpuRun));
+        window->tabs()->setCurrentWidget(chart);
+        QTRY_COMPARE(chart->snapshotOverlay().step, std::optional<int>(2));
+        QVERIFY(chart->accessibleDescription().contains("step 3 of the run, phase over phase"));
+        QVERIFY(chart->accessibleDescription().contains("of 16 micro-batches the first one and the last"));
+        // A first step is another kind of step.
+        window->setStep(Estimate::Step::First);
+        QTRY_VERIFY(chart->snapshotOverlay().points.empty());
+        QVERIFY(chart->accessibleDescription().contains("not drawn: of step 3"));
+        window->setStep(Estimate::Step::Steady);
+        QTRY_VERIFY(!chart->snapshotOverlay().points.empty());
+
+        // Crosshair and table say it too.
+        chart->setCrosshair(chart->shown().peakEvent);
+        QVERIFY2(chart->crosshairText().contains("Measured: 20.06 GiB allocated, 20.96 GiB reserved"), qPrintable(chart->crosshairText()));
+        QAbstractTableModel *table = chart->table();
+        QCOMPARE(table->columnCount(), int(TimelineTable::ColumnCount));
+        QCOMPARE(table->headerData(TimelineTable::MeasuredAllocated, Qt::Horizontal).toString(), QString("Measured allocated (GiB)"));
+        qlonglong highest = 0;
+        for (int row = 0; row < table->rowCount(); ++row)
+            highest = std::max(highest, table->index(row, TimelineTable::MeasuredAllocated).data(Qt::UserRole).toLongLong());
+        QCOMPARE(highest, 21538530816LL);
+        const QAbstractItemModelTester tester(table);
+
+        // Switched off and on again.
+        QAction *shown = actionOf(*window, "Show the snapshot on the timeline");
+        QVERIFY(shown->isChecked());
+        shown->trigger();
+        QTRY_VERIFY(chart->snapshotOverlay().points.empty());
+        QCOMPARE(chart->table()->columnCount(), int(TimelineTable::MeasuredAllocated));
+        QVERIFY(!chart->accessibleDescription().contains("napshot"));
+        shown->trigger();
+        QTRY_VERIFY(!chart->snapshotOverlay().points.empty());
+        // By its row too, where the tab lists it.
+        window->tabs()->setCurrentWidget(window->measured());
+        QTreeWidget *list = window->measured()->snapshotList();
+        QVERIFY(list->isVisible());
+        QCOMPARE(list->topLevelItemCount(), 1);
+        QCOMPARE(list->topLevelItem(0)->text(1), QString("qwen3-8b-lora-rtx-4090-made-up"));
+        list->topLevelItem(0)->setCheckState(0, Qt::Unchecked);
+        QTRY_COMPARE(window->runs()->shownSnapshot(), -1);
+        QVERIFY(!shown->isChecked());
+        list->topLevelItem(0)->setCheckState(0, Qt::Checked);
+        QTRY_COMPARE(window->runs()->shownSnapshot(), 0);
+        // And removed after a question.
+        int asked = 0;
+        answer(QMessageBox::Yes, &asked);
+        actionOf(*window, "Remove the shown snapshot")->trigger();
+        QCOMPARE(asked, 1);
+        QVERIFY(window->runs()->snapshots().empty() && !list->isVisible() && !shown->isEnabled());
+        QVERIFY(!QFile::exists(folder.path("plan.runs/qwen3-8b-lora-rtx-4090-made-up.headroom-timeline.json")));
+    }
+
+    void snapshotsAreKeptWithThePlan()
+    {
+        const Folder folder;
+        const QString plan = examplePlan(folder);
+        {
+            const auto window = opened(folder, engine(), plan);
+            QVERIFY(window && window->openSnapshot(snapshot) && window->openSnapshot(snapshot)); // once is enough
+            QCOMPARE(window->runs()->snapshots().size(), std::size_t{1});
+        }
+        const auto window = opened(folder, engine(), plan);
+        QVERIFY(window);
+        QCOMPARE(window->runs()->snapshots().size(), std::size_t{1});
+        QTRY_VERIFY(!window->timeline()->snapshotOverlay().points.empty());
+    }
+
+    void aDroppedPickleIsReadByPython()
+    {
+        const Folder folder;
+        // $3 is the timeline's file.
+        const auto window = openedWith(folder, program(folder, "echo converting >&2\ncp '" + snapshot.toUtf8() + "' \"$3\""));
+        QVERIFY(window);
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(folder.write("a snapshot.pickle", "\x80\x04N."))});
+        QDragEnterEvent enter(QPoint(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(window.get(), &enter);
+        QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(window.get(), &drop);
+        QTRY_COMPARE(window->runs()->snapshots().size(), std::size_t{1});
+        QCOMPARE(window->runs()->snapshots().front().name, QString("a snapshot"));
+        QTRY_VERIFY(!window->timeline()->snapshotOverlay().points.empty());
+        QVERIFY(window->messages()->messages().isEmpty());
+        QFile arguments(folder.path("arguments"));
+        QVERIFY(arguments.open(QIODevice::ReadOnly));
+        const QByteArray given = arguments.readAll();
+        QVERIFY2(given.startsWith("snapshot --output ") && given.endsWith("-- " + folder.path("a snapshot.pickle").toUtf8() + "\n"), given);
+    }
+
+    void badSnapshotsAreSaid_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("hostile pickle") << "x.pickle" << QByteArray("cos\nsystem\n")
+                                        << "The snapshot could not be read. headroom_probe: refused";
+        QTest::newRow("no timeline") << "x.headroom-timeline.json" << QByteArray("{}") << "headroom_memory_timeline";
+        QTest::newRow("newer") << "x.headroom-timeline.json" << QByteArray("{\"headroom_memory_timeline\": 9}") << "newer";
+        QTest::newRow("empty") << "x.headroom-timeline.json" << QByteArray() << "empty";
+    }
+    void badSnapshotsAreSaid()
+    {
+        QFETCH(QString, name);
+        QFETCH(QByteArray, content);
+        QFETCH(QString, says);
+        const Folder folder;
+        const auto window = openedWith(folder, program(folder, "echo 'headroom_probe: refused' >&2; exit 2"));
+        QVERIFY(window);
+        window->openSnapshot(folder.write(name, content));
+        QTRY_COMPARE(window->messages()->messages().size(), 1);
+        QVERIFY2(window->messages()->messages().first().contains(says, Qt::CaseInsensitive),
+                 qPrintable(window->messages()->messages().first()));
+        QVERIFY(window->runs()->snapshots().empty());
+    }
+
+    void aRunRecordsItsSnapshot()
+    {
+        const Folder folder;
+        const auto window =
+            openedWith(folder, program(folder, "case $1 in\nrun) cp '" + gpuRun.toUtf8() + "' \"$4\"; cp '" + gpuRun.toUtf8() +
+                                                   "' \"${4%.headroom-probe.json}.rank1.headroom-probe.json\"\n"
+                                                   "echo pickle >\"${4%/*}/snapshot.pickle\" ;;\n*) cp '" +
+                                                   snapshot.toUtf8() + "' \"$3\" ;;\nesac"));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", [](MeasureDialog *dialog) {
+            QVERIFY(!dialog->findChild<QCheckBox *>("snapshot")->isChecked());
+            dialog->findChild<QCheckBox *>("snapshot")->setChecked(true);
+            accept(dialog);
+        });
+        QTRY_COMPARE(window->runs()->snapshots().size(), std::size_t{1});
+        // The same result twice is one: two ranks that differ are two, in which the first one is shown.
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+        QCOMPARE(window->tabs()->currentWidget(), window->measured());
+        window->tabs()->setCurrentWidget(window->timeline());
+        QTRY_COMPARE(window->timeline()->snapshotOverlay().step, std::optional<int>(2));
+        measure(*window, "Dry run", [](MeasureDialog *dialog) {
+            QVERIFY(!dialog->findChild<QCheckBox *>("snapshot")->isEnabled()); // nothing is recorded without a GPU
+            dialog->reject();
+        });
+    }
+
+    void everyRankOfARunIsKept()
+    {
+        const Folder folder;
+        const auto window =
+            openedWith(folder, program(folder, "cp '" + gpuRun.toUtf8() +
+                                                   "' \"$4\"\nsed 's/\"rank\": 0/\"rank\": 1/; s/\"ranks\": 1/\"ranks\": 2/' '" +
+                                                   gpuRun.toUtf8() + "' >\"${4%.headroom-probe.json}.rank1.headroom-probe.json\""));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        QTRY_COMPARE(window->runs()->runs().size(), std::size_t{2});
+        QCOMPARE(window->runs()->currentRun()->result.rank, 0);
+        QVERIFY(window->runs()->runs().front().name.endsWith("-gpu-rank1"));
+    }
+
+    // --- what goes with a plan that has no file ---
+
+    void newAsksForRunsOfAnUnsavedPlan()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine());
+        QVERIFY(window && window->importResult(dryRun));
+        QVERIFY(!window->document().isModified());
+        int asked = 0;
+        answer(QMessageBox::Cancel, &asked);
+        actionOf(*window, "New")->trigger();
+        QCOMPARE(asked, 1);
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+    }
+
+    void whatIsDiscardedIsNotMetAgain()
+    {
+        const Folder folder;
+        {
+            const auto window = opened(folder, engine());
+            QVERIFY(window && window->importResult(dryRun));
+            QVERIFY(!window->document().setField(*findField("batch.sequence_length"), std::int64_t{1024}));
+            int asked = 0;
+            answer(QMessageBox::Discard, &asked);
+            QVERIFY(window->close());
+            QCOMPARE(asked, 1);
+        }
+        const auto window = opened(folder, engine());
+        QVERIFY(window && window->runs()->runs().empty());
+    }
+
+    void anUnchangedPlanComesBackWithItsRuns()
+    {
+        const Folder folder;
+        {
+            const auto window = opened(folder, engine());
+            QVERIFY(window && window->importResult(dryRun) && window->close()); // without a question
+        }
+        const auto window = opened(folder, engine());
+        QVERIFY(window);
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+    }
+
+    void twoWindowsKeepTheirRunsApart()
+    {
+        const Folder folder;
+        const auto first = opened(folder, engine()), second = opened(folder, engine());
+        QVERIFY(first && second);
+        QVERIFY(first->importResult(dryRun) && second->importResult(gpuRun));
+        QVERIFY(QFileInfo(first->runs()->runs().front().file).path() != QFileInfo(second->runs()->runs().front().file).path());
+        first->runs()->clearUnsaved();
+        QVERIFY(QFile::exists(second->runs()->runs().front().file));
+    }
+
     // --- measuring ---
 
     void measuringGivesARun()
@@ -365,6 +599,8 @@ private slots:
             QPushButton *ok = dialog->findChild<QDialogButtonBox *>()->button(QDialogButtonBox::Ok);
             QVERIFY(!ok->isEnabled()); // which machine?
             dialog->findChild<QLineEdit *>("host")->setText("-oProxyCommand=x");
+            QVERIFY(!ok->isEnabled());
+            dialog->findChild<QLineEdit *>("host")->setText("user@");
             QVERIFY(!ok->isEnabled());
             dialog->findChild<QLineEdit *>("host")->setText("user@gpu");
             QVERIFY(ok->isEnabled());
@@ -427,6 +663,46 @@ private slots:
         QTest::qWait(200);
         window.reset();
         QTRY_VERIFY(QFile::exists(folder.path("ended")));
+    }
+
+    /// headroom-probe is asked a second time, which makes it kill what does not hear; only then is it killed itself.
+    void closingTheWindowEndsADeafRunToo()
+    {
+        const Folder folder;
+        auto window = openedWith(folder, program(folder, "trap 'echo asked >>" + folder.path("asked").toUtf8() +
+                                                             "' TERM\necho on >&2\ni=0\nwhile [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); "
+                                                             "[ \"$(wc -l <" +
+                                                             folder.path("asked").toUtf8() + ")\" = 2 ] && exit 130; done 2>/dev/null"));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        QTRY_VERIFY(isSaid(window->measured(), "on"));
+        QTest::qWait(200);
+        window.reset();
+        QFile asked(folder.path("asked"));
+        QVERIFY(asked.open(QIODevice::ReadOnly));
+        QCOMPARE(asked.readAll(), QByteArray("asked\nasked\n"));
+    }
+
+    void theComparisonIsExportedAsThePlanIs()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->importResult(dryRun) && compared(*window, "peak.allocated"));
+        const QString before = window->measured()->csv();
+        QVERIFY(!window->document().setField(*findField("batch.sequence_length"), std::int64_t{1024}));
+        QCOMPARE(window->measured()->csv(), before); // the estimate is still being made
+        const QString file = folder.path("comparison.csv");
+        whenAsked<QFileDialog>([file](QFileDialog *dialog) {
+            dialog->findChild<QLineEdit *>("fileNameEdit")->setText(file);
+            QMetaObject::invokeMethod(dialog, "accept", Qt::QueuedConnection);
+        });
+        actionOf(*window, "Export the comparison as CSV")->trigger();
+        QTRY_VERIFY(QFile::exists(file));
+        QFile written(file);
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        const QByteArray text = written.readAll();
+        QVERIFY(text != before.toUtf8());
+        QCOMPARE(text, window->measured()->csv().toUtf8());
     }
 };
 

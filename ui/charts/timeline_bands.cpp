@@ -140,9 +140,10 @@ void LineLegend::draw(QCPPainter *painter)
         if (entry.kind == Entry::Kind::Area) {
             painter->fillRect(swatch, entry.colour);
         } else if (entry.kind != Entry::Kind::Note) {
-            const Qt::PenStyle style = entry.kind == Entry::Kind::Dashed   ? Qt::DashLine
-                                       : entry.kind == Entry::Kind::Dotted ? Qt::DotLine
-                                                                           : Qt::SolidLine;
+            const Qt::PenStyle style = entry.kind == Entry::Kind::Dashed       ? Qt::DashLine
+                                       : entry.kind == Entry::Kind::Dotted     ? Qt::DotLine
+                                       : entry.kind == Entry::Kind::DashDotted ? Qt::DashDotLine
+                                                                               : Qt::SolidLine;
             painter->setPen(QPen(entry.colour, 1.6, style, Qt::FlatCap));
             painter->drawLine(QLineF(swatch.left(), swatch.center().y(), swatch.right(), swatch.center().y()));
         }

@@ -48,7 +48,7 @@ public:
     explicit LineLegend(QCustomPlot *plot);
 
     struct Entry {
-        enum class Kind { Area, Dashed, Dotted, Solid, Note };
+        enum class Kind { Area, Dashed, Dotted, DashDotted, Solid, Note };
         Kind kind = Kind::Area;
         QColor colour;
         QString label;

@@ -22,6 +22,9 @@ TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highli
     : ChartWidget(displaySettings, highlight, parent)
     , m_reserved(nullptr)
     , m_baselineLine(nullptr)
+    , m_snapshotHalo(nullptr)
+    , m_snapshotAllocated(nullptr)
+    , m_snapshotReserved(nullptr)
     , m_phases(new BandStrip(plot()))
     , m_layers(new BandStrip(plot()))
     , m_legend(new LineLegend(plot()))
@@ -66,6 +69,12 @@ TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highli
     m_baselineLine = plot()->addGraph();
     m_baselineLine->setLineStyle(QCPGraph::lsStepLeft);
     m_baselineLine->setAdaptiveSampling(false);
+    // A halo of the background's colour keeps the line in sight over every area.
+    for (QCPGraph **line : {&m_snapshotReserved, &m_snapshotHalo, &m_snapshotAllocated}) {
+        *line = plot()->addGraph();
+        (*line)->setLineStyle(QCPGraph::lsStepLeft);
+        (*line)->setAdaptiveSampling(false);
+    }
 
     plot()->beforeLayout = [this](QSize size) { fetch(size); };
     plot()->toolTipAt = [this](QPoint position) {
@@ -87,6 +96,7 @@ TimelineChart::TimelineChart(DisplaySettings *displaySettings, Highlight *highli
     });
     connect(displaySettings, &DisplaySettings::changed, this, [this] {
         fillGraphs();
+        fillSnapshot();
         relabel();
         redraw();
     });
@@ -158,6 +168,50 @@ void TimelineChart::setBaseline(std::shared_ptr<const Estimate> baseline)
     redraw();
 }
 
+void TimelineChart::setSnapshot(std::optional<TimelineSnapshot> snapshot)
+{
+    if (!snapshot && !m_snapshot)
+        return;
+    m_snapshot = std::move(snapshot);
+    m_stale = true;
+    redraw();
+}
+
+void TimelineChart::laySnapshot()
+{
+    m_overlaid = m_snapshot ? layOver(m_timeline, m_step, *m_snapshot->timeline, m_snapshot->marks) : SnapshotOverlay{};
+    std::vector<std::optional<OverlayPoint>> measured;
+    if (!m_overlaid.points.empty())
+        for (std::size_t sample = 0; sample < m_timeline.samples.size(); ++sample)
+            measured.push_back(measuredAt(sample));
+    m_table->setMeasured(std::move(measured));
+}
+
+std::optional<OverlayPoint> TimelineChart::measuredAt(std::size_t sample) const
+{
+    const auto &points = m_overlaid.points;
+    if (points.empty() || sample >= m_edges.size())
+        return std::nullopt;
+    const double from = m_edges[sample];
+    const double to = sample + 1 < m_edges.size() ? m_edges[sample + 1] : std::max(m_to, from + 1);
+    // The one before the stretch holds into it; then the highest within.
+    auto at =
+        std::upper_bound(points.begin(), points.end(), from, [](double event, const OverlayPoint &point) { return event < point.event; });
+    std::optional<OverlayPoint> highest;
+    if (at != points.begin())
+        highest = *std::prev(at);
+    // Before a gap nothing holds.
+    if (highest && at != points.end() && at->begins && highest->event < from)
+        highest.reset();
+    for (; at != points.end() && at->event < to; ++at) {
+        if (!highest)
+            highest = *at;
+        highest->allocated = std::max(highest->allocated, at->allocated);
+        highest->reserved = std::max(highest->reserved, at->reserved);
+    }
+    return highest;
+}
+
 void TimelineChart::fetchBaseline()
 {
     constexpr std::size_t samples = 2000; // enough for a wide screen, and for a part of the step
@@ -208,6 +262,8 @@ void TimelineChart::fetch(QSize size)
         m_table->setSamples(m_timeline.samples);
         m_ghost = ghostOver(m_timeline, m_baselineTimeline);
         fillGraphs();
+        laySnapshot();
+        fillSnapshot();
         relabel();
     }
     // Layers have names where at least a number fits over each.
@@ -238,6 +294,7 @@ double TimelineChart::memoryTop() const
         highest = std::max({highest, sample.reserved.value, sample.components.total().value});
     for (const GhostPoint &point : m_ghost)
         highest = std::max(highest, point.allocated.value);
+    highest = std::max({highest, m_overlaid.allocatedMost.value, m_overlaid.reservedMost.value});
     double top = std::max(1.0, double(highest)) * 1.1;
     // A far larger GPU would press the step flat: the legend says that its limit lies above.
     if (m_limit && double(m_limit->capacity.value) < top * 1.5)
@@ -259,6 +316,8 @@ double TimelineChart::memoryBase() const
             weights = std::min(weights, double(sample.components.bytes[0].value));
     }
     for (const GhostPoint &point : m_ghost)
+        lowest = std::min(lowest, double(point.allocated.value));
+    for (const OverlayPoint &point : m_overlaid.points)
         lowest = std::min(lowest, double(point.allocated.value));
     lowest = std::min(lowest, weights);
     // What never changes would press what does into a strip: the axis starts at a round figure below it, and says so.
@@ -304,6 +363,23 @@ void TimelineChart::fillGraphs()
     for (const GhostPoint &point : m_ghost)
         ghost.append({point.event, double(point.allocated.value) / unit});
     m_baselineLine->data()->set(ghost, true);
+}
+
+void TimelineChart::fillSnapshot()
+{
+    const double unit = settings().gigaBytes();
+    QVector<QCPGraphData> allocated, reserved;
+    for (const OverlayPoint &point : thinned(m_overlaid.points, m_from, m_to, std::max<std::size_t>(300, m_fetchedSamples))) {
+        if (point.begins && !allocated.isEmpty()) { // a gap
+            allocated.append({point.event, qQNaN()});
+            reserved.append({point.event, qQNaN()});
+        }
+        allocated.append({point.event, double(point.allocated.value) / unit});
+        reserved.append({point.event, double(point.reserved.value) / unit});
+    }
+    for (QCPGraph *line : {m_snapshotHalo, m_snapshotAllocated})
+        line->data()->set(allocated, true);
+    m_snapshotReserved->data()->set(reserved, true);
 }
 
 void TimelineChart::relabel()
@@ -359,6 +435,23 @@ void TimelineChart::relabel()
         const QString text = tr("Baseline: %1 allocated at its peak").arg(settings().bytes(most));
         entries.push_back({LineLegend::Entry::Kind::Dotted, theme().text, text});
         sentences << text;
+    }
+    if (m_snapshot && m_timeline.events > 0) {
+        const QString rule = QString::fromStdString(m_overlaid.rule);
+        if (m_overlaid.points.empty()) {
+            const QString text = m_overlaid.isOtherStep ? tr("Snapshot %1, not drawn: %2").arg(m_snapshot->name, rule)
+                                                        : tr("Snapshot %1: nothing was recorded").arg(m_snapshot->name);
+            entries.push_back({LineLegend::Entry::Kind::Note, {}, text});
+            sentences << text;
+        } else {
+            const QString allocated =
+                tr("Measured: snapshot %1, %2 allocated at most").arg(m_snapshot->name, settings().bytes(m_overlaid.allocatedMost));
+            const QString reserved = tr("%1 reserved at most").arg(settings().bytes(m_overlaid.reservedMost));
+            entries.push_back({LineLegend::Entry::Kind::Solid, theme().text, allocated});
+            entries.push_back({LineLegend::Entry::Kind::DashDotted, theme().text, tr("Measured: %1").arg(reserved)});
+            entries.push_back({LineLegend::Entry::Kind::Note, {}, tr("Snapshot laid by order, not time: %1").arg(rule)});
+            sentences << allocated + QLatin1String(", ") + reserved << tr("The snapshot is laid by order, not time: %1").arg(rule);
+        }
     }
     m_marks->measured.clear();
     for (const std::pair<Phase, Bytes> &mark : measuredMarks()) {
@@ -417,6 +510,9 @@ void TimelineChart::restyle()
     }
     m_reserved->setPen(QPen(look.text, 1.4, Qt::DashLine));
     m_baselineLine->setPen(QPen(look.text, 1.6, Qt::DotLine));
+    m_snapshotHalo->setPen(QPen(look.background, 3.6));
+    m_snapshotAllocated->setPen(QPen(look.text, 1.5));
+    m_snapshotReserved->setPen(QPen(look.text, 1.2, Qt::DashDotLine));
     recolour();
     relabel();
 }

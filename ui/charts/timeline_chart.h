@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/estimate/estimate.h"
+#include "core/measure/snapshot_overlay.h"
 #include "ui/charts/chart_widget.h"
 #include "ui/charts/timeline_ghost.h"
 #include "ui/measured/measured_marks.h"
@@ -27,6 +28,13 @@ struct TimelineLimit {
     QString title;
     Bytes capacity;
     Bytes outside; ///< of the capacity not PyTorch's: context and libraries
+};
+
+/// A memory snapshot that is laid over the step.
+struct TimelineSnapshot {
+    QString name;
+    std::shared_ptr<const MemoryTimeline> timeline;
+    std::vector<ProbeMark> marks; ///< of the run in which it was recorded; empty: not known
 };
 
 /// One step of training, event by event: allocated as stacked areas by component, reserved and the first GPU's capacity as
@@ -54,6 +62,10 @@ public:
     void setMeasured(const std::optional<MeasuredMarks> &measured);
     /// The marks as they lie over the events: phase, allocated.
     std::vector<std::pair<Phase, Bytes>> measuredMarks() const;
+    /// A recorded memory snapshot, drawn as lines over the step; nullopt: none.
+    void setSnapshot(std::optional<TimelineSnapshot> snapshot);
+    /// The snapshot as it lies over the step.
+    const SnapshotOverlay &snapshotOverlay() const { return m_overlaid; }
     /// Where the figures come from; setEstimate() does this with the estimate's own.
     void setSources(Source timeline, AliveSource alive, std::optional<TimelineLimit> limit);
 
@@ -90,7 +102,11 @@ protected:
 private:
     void fetch(QSize size);
     void fetchBaseline();
+    void laySnapshot();
+    /// What was measured in the stretch of a sample; nothing where nothing lies over it.
+    std::optional<OverlayPoint> measuredAt(std::size_t sample) const;
     void fillGraphs();
+    void fillSnapshot();
     void recolour();
     void relabel();
     void wheel(QWheelEvent *event);
@@ -115,6 +131,8 @@ private:
     Timeline m_baselineTimeline; ///< of the whole step, whatever is on screen
     std::vector<GhostPoint> m_ghost;
     std::optional<MeasuredMarks> m_measured;
+    std::optional<TimelineSnapshot> m_snapshot;
+    SnapshotOverlay m_overlaid;  ///< of m_snapshot, over the whole step
     bool m_stale = false;        ///< m_timeline is of an older estimate or range
     std::vector<double> m_edges; ///< where each sample's stretch begins
     std::size_t m_fetchedSamples = 0;
@@ -129,6 +147,7 @@ private:
 
     std::array<QCPGraph *, componentCount> m_areas{};
     QCPGraph *m_reserved, *m_baselineLine;
+    QCPGraph *m_snapshotHalo, *m_snapshotAllocated, *m_snapshotReserved;
     BandStrip *m_phases, *m_layers;
     LineLegend *m_legend;
     TimelineMarks *m_borders; ///< behind the areas, which a border would cut where the peak is

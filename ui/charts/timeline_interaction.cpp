@@ -200,6 +200,10 @@ void TimelineChart::setCrosshair(std::optional<double> event)
             m_overlay->title += tr(", layer %1").arg(sample.layer);
         m_overlay->totals =
             tr("%1 allocated, %2 reserved").arg(settings().bytes(sample.components.total()), settings().bytes(sample.reserved));
+        m_overlay->measured.clear();
+        if (const auto measured = measuredAt(*index))
+            m_overlay->measured =
+                tr("Measured: %1 allocated, %2 reserved").arg(settings().bytes(measured->allocated), settings().bytes(measured->reserved));
         m_overlay->more = tr("and %1 more");
         m_overlay->rows.clear();
         for (const AliveTensor &tensor : m_alive) {
@@ -218,6 +222,8 @@ QString TimelineChart::crosshairText() const
     if (!m_crosshair)
         return {};
     QStringList lines{m_overlay->title, m_overlay->totals};
+    if (!m_overlay->measured.isEmpty())
+        lines << m_overlay->measured;
     for (const TimelineOverlay::Row &row : m_overlay->rows)
         lines << QStringLiteral("%1\t%2\t%3").arg(row.size, componentLabel(row.component), row.label);
     return lines.join(QLatin1Char('\n'));

@@ -153,7 +153,8 @@ void TimelineOverlay::draw(QCPPainter *painter)
     const double padding = line * 0.5;
     const QRectF viewport = mParentPlot->viewport();
     const double room = viewport.height() - 2 * padding - 8;
-    const std::size_t fitting = std::size_t(std::max(0.0, room / line - 2));
+    const std::size_t heads = measured.isEmpty() ? 2 : 3;
+    const std::size_t fitting = std::size_t(std::max(0.0, room / line - double(heads)));
     std::size_t shown = std::min({rows.size(), mostRows, fitting});
     if (shown < rows.size() && shown > 0 && shown == fitting)
         --shown; // leave a line to say so
@@ -164,11 +165,11 @@ void TimelineOverlay::draw(QCPPainter *painter)
         labels = std::max(labels, normal.horizontalAdvance(rows[i].label));
     }
     const double widest = std::max(plot.width() * 0.48, 160.0);
-    const double width =
-        std::min(widest, std::max({bold.horizontalAdvance(title), normal.horizontalAdvance(totals), line * 1.2 + labels + line + sizes}) +
-                             2 * padding);
+    const double width = std::min(widest, std::max({bold.horizontalAdvance(title), normal.horizontalAdvance(totals),
+                                                    normal.horizontalAdvance(measured), line * 1.2 + labels + line + sizes}) +
+                                              2 * padding);
     const bool isMore = shown < rows.size();
-    const double boxHeight = line * double(2 + shown + (isMore ? 1 : 0)) + 2 * padding;
+    const double boxHeight = line * double(heads + shown + (isMore ? 1 : 0)) + 2 * padding;
     double left = x + 12;
     if (left + width > viewport.right() - 2)
         left = x - 12 - width;
@@ -190,6 +191,8 @@ void TimelineOverlay::draw(QCPPainter *painter)
     };
     write(theme.bold, theme.text, title);
     write(theme.font, theme.muted, totals);
+    if (!measured.isEmpty())
+        write(theme.font, theme.text, measured);
     for (std::size_t i = 0; i < shown; ++i) {
         const Row &row = rows[i];
         painter->fillRect(QRectF(inside.left(), textTop + line * 0.2, line * 0.7, line * 0.6), componentColour(row.component));

@@ -64,6 +64,7 @@ public:
     std::optional<double> event; ///< unset: no crosshair
     double height = 0;           ///< allocated there
     QString title, totals;
+    QString measured;      ///< empty: no snapshot lies there
     std::vector<Row> rows; ///< largest first; as many are drawn as fit
     std::optional<Component> emphasised;
     QString more; ///< "and %1 more" with its place for the number

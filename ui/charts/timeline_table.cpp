@@ -17,19 +17,32 @@ void TimelineTable::setSamples(std::vector<TimelineSample> samples)
 {
     beginResetModel();
     m_samples = std::move(samples);
+    m_measured.clear();
+    endResetModel();
+}
+
+void TimelineTable::setMeasured(std::vector<std::optional<OverlayPoint>> measured)
+{
+    if (measured.empty() && m_measured.empty())
+        return;
+    beginResetModel();
+    m_measured = std::move(measured);
     endResetModel();
 }
 
 void TimelineTable::relabel()
 {
-    emit headerDataChanged(Qt::Horizontal, 0, ColumnCount - 1);
+    emit headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
     if (!m_samples.empty())
-        emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+        emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
 int TimelineTable::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : int(m_samples.size()); }
 
-int TimelineTable::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int TimelineTable::columnCount(const QModelIndex &parent) const
+{
+    return parent.isValid() ? 0 : m_measured.empty() ? MeasuredAllocated : ColumnCount;
+}
 
 QVariant TimelineTable::data(const QModelIndex &index, int role) const
 {
@@ -49,13 +62,20 @@ QVariant TimelineTable::data(const QModelIndex &index, int role) const
     case Layer: return sample.layer >= 0 ? QVariant(int(sample.layer)) : QVariant(QString());
     case Allocated: return number(sample.components.total());
     case Reserved: return number(sample.reserved);
+    case MeasuredAllocated:
+    case MeasuredReserved: {
+        const std::size_t row = std::size_t(index.row());
+        if (row >= m_measured.size() || !m_measured[row])
+            return QString();
+        return number(index.column() == MeasuredAllocated ? m_measured[row]->allocated : m_measured[row]->reserved);
+    }
     default: return number(sample.components[allComponents[std::size_t(index.column() - FirstComponent)]]);
     }
 }
 
 QVariant TimelineTable::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::UserRole) || section < 0 || section >= ColumnCount)
+    if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::UserRole) || section < 0 || section >= columnCount())
         return {};
     const QString unit = role == Qt::UserRole ? tr("bytes") : m_settings->gigaName();
     switch (section) {
@@ -64,6 +84,8 @@ QVariant TimelineTable::headerData(int section, Qt::Orientation orientation, int
     case Layer: return tr("Layer");
     case Allocated: return tr("Allocated (%1)").arg(unit);
     case Reserved: return tr("Reserved (%1)").arg(unit);
+    case MeasuredAllocated: return tr("Measured allocated (%1)").arg(unit);
+    case MeasuredReserved: return tr("Measured reserved (%1)").arg(unit);
     default: return QStringLiteral("%1 (%2)").arg(componentLabel(allComponents[std::size_t(section - FirstComponent)]), unit);
     }
 }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "core/estimate/estimate.h"
+#include "core/measure/snapshot_overlay.h"
 
 #include <QAbstractTableModel>
 
+#include <optional>
 #include <vector>
 
 namespace headroom {
@@ -17,12 +19,24 @@ class TimelineTable : public QAbstractTableModel
 {
     Q_OBJECT
 public:
-    /// The components follow Reserved in their order.
-    enum Column { Event, PhaseName, Layer, Allocated, Reserved, FirstComponent, ColumnCount = FirstComponent + int(componentCount) };
+    /// The components follow Reserved in their order; the last two are there with a snapshot only.
+    enum Column {
+        Event,
+        PhaseName,
+        Layer,
+        Allocated,
+        Reserved,
+        FirstComponent,
+        MeasuredAllocated = FirstComponent + int(componentCount),
+        MeasuredReserved,
+        ColumnCount
+    };
 
     explicit TimelineTable(const DisplaySettings *settings, QObject *parent = nullptr);
 
     void setSamples(std::vector<TimelineSample> samples);
+    /// What a snapshot has at each sample; empty: there is no snapshot.
+    void setMeasured(std::vector<std::optional<OverlayPoint>> measured);
     void relabel();
 
     int rowCount(const QModelIndex &parent = {}) const override;
@@ -33,6 +47,7 @@ public:
 private:
     const DisplaySettings *m_settings;
     std::vector<TimelineSample> m_samples;
+    std::vector<std::optional<OverlayPoint>> m_measured;
 };
 
 } // namespace headroom

@@ -25,6 +25,7 @@ const QString howKey = QStringLiteral("measure/how");
 const QString hostKey = QStringLiteral("measure/host");
 const QString pythonKey = QStringLiteral("measure/python");
 const QString stepsKey = QStringLiteral("measure/steps");
+const QString snapshotKey = QStringLiteral("measure/snapshot");
 
 /// Longest list taken from a settings file: a damaged one must not fill the menus.
 constexpr qsizetype maximumStrings = 64;
@@ -85,6 +86,7 @@ MeasureSettings Settings::measure() const
     const int steps = m_store.value(stepsKey).toInt(&isNumber);
     if (isNumber && steps >= 3 && steps <= 1000)
         settings.steps = steps;
+    settings.snapshot = m_store.value(snapshotKey, false).toBool();
     return settings;
 }
 
@@ -96,6 +98,7 @@ void Settings::setMeasure(const MeasureSettings &settings)
     m_store.setValue(hostKey, settings.host);
     m_store.setValue(pythonKey, settings.python);
     m_store.setValue(stepsKey, settings.steps);
+    m_store.setValue(snapshotKey, settings.snapshot);
 }
 
 QStringList Settings::foldedGroups() const { return strings(foldedKey); }

@@ -19,6 +19,7 @@ struct MeasureSettings {
     QString host;   ///< for There, as ssh takes it
     QString python; ///< on the machine that runs the plan; empty: python3
     int steps = 3;
+    bool snapshot = false; ///< also record a memory snapshot of the last step; not in a dry run
     bool operator==(const MeasureSettings &) const = default;
 };
 

@@ -157,6 +157,8 @@ Restored WorkingCopy::restore()
 void WorkingCopy::adopt(LeftWork work)
 {
     m_document.restore(work.plan, work.home, true);
+    if (work.home.isEmpty())
+        emit adopted(work.file);
     if (!m_file.isEmpty() && flush())
         QFile::remove(work.file);
 }

@@ -50,6 +50,8 @@ public:
     const QString &file() const { return m_file; }
 
 signals:
+    /// The document has no file and is what another window left: its working copy was this file.
+    void adopted(const QString &file);
     /// The copy could not be written (disk full, folder gone); said once until it works again.
     void failed(const headroom::Issue &issue);
 

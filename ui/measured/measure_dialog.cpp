@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/measured/measure_dialog.h"
 
+#include <QCheckBox>
 #include <QDialogButtonBox>
 #include <QFileDialog>
 #include <QFormLayout>
@@ -23,6 +24,7 @@ MeasureDialog::MeasureDialog(const MeasureSettings &settings, QWidget *parent)
     , m_host(new QLineEdit(settings.host, this))
     , m_python(new QLineEdit(settings.python, this))
     , m_steps(new QSpinBox(this))
+    , m_snapshot(new QCheckBox(tr("Also record a memory s&napshot of the last step"), this))
     , m_problem(new QLabel(this))
     , m_buttons(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this))
 {
@@ -44,14 +46,21 @@ MeasureDialog::MeasureDialog(const MeasureSettings &settings, QWidget *parent)
     m_steps->setRange(3, 1000);
     m_steps->setValue(settings.steps);
     m_steps->setToolTip(tr("Optimizer steps; from the third on they are alike"));
+    m_snapshot->setObjectName(QStringLiteral("snapshot"));
+    m_snapshot->setChecked(settings.snapshot);
+    m_snapshot->setToolTip(tr("To lay over the timeline: every allocation of the last step, as PyTorch's allocator records it; of several "
+                              "ranks, of rank 0. It needs a GPU"));
     auto *browse = new QPushButton(tr("&Browse..."), this);
     auto *pythonRow = new QHBoxLayout;
     pythonRow->addWidget(m_python, 1);
     pythonRow->addWidget(browse);
     auto *form = new QFormLayout;
     form->addRow(tr("&Host:"), m_host);
-    form->addRow(tr("&Python:"), pythonRow);
+    auto *pythonLabel = new QLabel(tr("&Python:"), this);
+    pythonLabel->setBuddy(m_python); // a form finds no field in a row of two
+    form->addRow(pythonLabel, pythonRow);
     form->addRow(tr("St&eps:"), m_steps);
+    form->addRow(QString(), m_snapshot);
     m_problem->setWordWrap(true);
     m_problem->setTextFormat(Qt::PlainText);
     m_buttons->button(QDialogButtonBox::Ok)->setText(tr("&Measure"));
@@ -84,12 +93,15 @@ MeasureDialog::MeasureDialog(const MeasureSettings &settings, QWidget *parent)
 void MeasureDialog::check()
 {
     m_host->setEnabled(m_there->isChecked());
+    m_snapshot->setEnabled(!m_dry->isChecked());
     QString problem;
     const QString host = m_host->text().trimmed();
     if (m_there->isChecked() && host.isEmpty())
         problem = tr("Name the machine to measure on.");
     else if (m_there->isChecked() && (host.startsWith(QLatin1Char('-')) || host.contains(QLatin1Char(' '))))
         problem = tr("This is no name of a host: it begins with \"-\" or holds a space.");
+    else if (m_there->isChecked() && (host.startsWith(QLatin1Char('@')) || host.endsWith(QLatin1Char('@'))))
+        problem = tr("This is no name of a host: before and after \"@\" stand a user and a machine.");
     else if (m_python->text().trimmed().startsWith(QLatin1Char('-')))
         problem = tr("This is no path of a Python: it begins with \"-\".");
     m_problem->setText(problem);
@@ -105,6 +117,7 @@ MeasureSettings MeasureDialog::settings() const
     settings.host = m_host->text().trimmed();
     settings.python = m_python->text().trimmed();
     settings.steps = m_steps->value();
+    settings.snapshot = m_snapshot->isChecked();
     return settings;
 }
 

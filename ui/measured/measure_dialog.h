@@ -6,6 +6,7 @@
 
 #include <QDialog>
 
+class QCheckBox;
 class QDialogButtonBox;
 class QLabel;
 class QLineEdit;
@@ -29,6 +30,7 @@ private:
     QRadioButton *m_here, *m_there, *m_dry;
     QLineEdit *m_host, *m_python;
     QSpinBox *m_steps;
+    QCheckBox *m_snapshot;
     QLabel *m_problem;
     QDialogButtonBox *m_buttons;
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/measured/measured_runs.h"
 
+#include "core/measure/snapshot_overlay.h"
 #include "core/units/strict_json.h"
 #include "ui/document/plan_files.h"
 
@@ -14,14 +15,36 @@
 namespace headroom {
 namespace {
 
-const QString ending = QStringLiteral(".headroom-probe.json");
+const QString resultEnding = QStringLiteral(".headroom-probe.json");
+const QString timelineEnding = QStringLiteral(".headroom-timeline.json");
 
+QString endingOf(const QString &file)
+{
+    for (const QString &ending : {resultEnding, timelineEnding})
+        if (file.endsWith(ending))
+            return ending;
+    return {};
+}
+
+/// A file's name without the ending that tells what it is; "a" for "a.json" and "a.pickle" too.
 QString nameOf(const QString &file)
 {
     QString name = QFileInfo(file).fileName();
-    if (name.endsWith(ending))
-        name.chop(ending.size());
+    QString ending = endingOf(name);
+    for (const QLatin1String other : {QLatin1String(".json"), QLatin1String(".pickle"), QLatin1String(".pkl")})
+        if (ending.isEmpty() && name.endsWith(other))
+            ending = other;
+    name.chop(ending.size());
     return name;
+}
+
+/// What is kept of a plan, oldest first.
+QFileInfoList keptIn(const QString &folder, const QStringList &endings = {resultEnding, timelineEnding})
+{
+    QStringList patterns;
+    for (const QString &ending : endings)
+        patterns << QLatin1Char('*') + ending;
+    return QDir(folder).entryInfoList(patterns, QDir::Files, QDir::Time | QDir::Reversed);
 }
 
 Issue couldNot(const QString &file, const QString &what)
@@ -30,7 +53,7 @@ Issue couldNot(const QString &file, const QString &what)
 }
 
 /// The name of a file that is not there yet.
-QString freeName(const QString &folder, const QString &base)
+QString freeName(const QString &folder, const QString &base, const QString &ending)
 {
     QString target = QDir(folder).filePath(base + ending);
     for (int n = 2; QFile::exists(target); ++n)
@@ -55,7 +78,7 @@ std::optional<Issue> copyTo(const QString &folder, const QFileInfo &run)
 {
     if (const QString same = QDir(folder).filePath(run.fileName()); QFile::exists(same) && contentOf(same) == contentOf(run.filePath()))
         return std::nullopt;
-    const QString target = freeName(folder, nameOf(run.filePath()));
+    const QString target = freeName(folder, nameOf(run.filePath()), endingOf(run.fileName()));
     if (!QFile::copy(run.filePath(), target))
         return couldNot(target, MeasuredRuns::tr("the measured run cannot be written"));
     setTime(target, run.lastModified());
@@ -87,7 +110,8 @@ void MeasuredRuns::read(const QString &folder, std::vector<Issue> &issues)
 {
     m_folder = folder;
     m_runs.clear();
-    QFileInfoList files = QDir(folder).entryInfoList({QLatin1Char('*') + ending}, QDir::Files, QDir::Time | QDir::Reversed);
+    m_snapshots.clear();
+    QFileInfoList files = keptIn(folder, {resultEnding});
     if (files.size() > maximumRuns)
         files = files.mid(files.size() - maximumRuns);
     for (const QFileInfo &file : std::as_const(files)) {
@@ -98,15 +122,28 @@ void MeasuredRuns::read(const QString &folder, std::vector<Issue> &issues)
             issues.push_back(result.issue());
     }
     m_current = static_cast<int>(m_runs.size()) - 1;
+    files = keptIn(folder, {timelineEnding});
+    if (files.size() > maximumSnapshots)
+        files = files.mid(files.size() - maximumSnapshots);
+    for (const QFileInfo &file : std::as_const(files)) {
+        Result<MemoryTimeline> timeline = readMemoryTimelineFile(file.filePath().toStdString());
+        if (timeline)
+            m_snapshots.push_back({file.filePath(), nameOf(file.filePath()), file.lastModified(),
+                                   std::make_shared<const MemoryTimeline>(std::move(timeline).value())});
+        else
+            issues.push_back(timeline.issue());
+    }
+    m_shownSnapshot = static_cast<int>(m_snapshots.size()) - 1;
     emit changed();
     emit currentChanged();
+    emit snapshotsChanged();
 }
 
 std::vector<Issue> MeasuredRuns::setPlanFile(const QString &file)
 {
     std::vector<Issue> issues;
     const QString folder = folderOf(file);
-    if (folder != m_folder || m_runs.empty())
+    if (folder != m_folder || (m_runs.empty() && m_snapshots.empty()))
         read(folder, issues);
     return issues;
 }
@@ -116,35 +153,53 @@ std::optional<Issue> MeasuredRuns::follow(const QString &before, const QString &
     const QString from = folderOf(before), to = folderOf(file);
     if (from == to)
         return std::nullopt;
-    const QFileInfoList files = QDir(from).entryInfoList({QLatin1Char('*') + ending}, QDir::Files);
-    std::optional<Issue> issue;
-    if (!files.isEmpty() && !QDir().mkpath(to))
-        issue = couldNot(to, tr("the folder for measured runs cannot be made"));
-    QStringList moved;
-    for (const QFileInfo &each : files) {
-        if (issue)
-            break;
-        if (const auto failed = copyTo(to, each)) {
-            issue = failed;
-            break;
-        }
-        moved << each.filePath();
-    }
-    if (before.isEmpty() && !issue)
-        for (const QString &each : std::as_const(moved))
-            QFile::remove(each);
+    const std::optional<Issue> issue = bring(from, to, before.isEmpty());
     std::vector<Issue> ignored;
     read(issue ? from : to, ignored);
     return issue;
 }
 
+std::optional<Issue> MeasuredRuns::bring(const QString &from, const QString &to, bool moves)
+{
+    const QFileInfoList files = keptIn(from);
+    if (!files.isEmpty() && !QDir().mkpath(to))
+        return couldNot(to, tr("the folder for measured runs cannot be made"));
+    for (const QFileInfo &each : files)
+        if (const auto failed = copyTo(to, each))
+            return failed;
+    // All of them are there: only now none is left behind.
+    for (const QFileInfo &each : files)
+        if (moves)
+            QFile::remove(each.filePath());
+    return std::nullopt;
+}
+
 void MeasuredRuns::clearUnsaved()
 {
+    for (const QFileInfo &each : keptIn(m_unsavedFolder))
+        QFile::remove(each.filePath());
     if (m_folder != m_unsavedFolder)
         return;
-    for (const StoredRun &run : m_runs)
-        QFile::remove(run.file);
     std::vector<Issue> ignored;
+    read(m_unsavedFolder, ignored);
+}
+
+bool MeasuredRuns::hasUnsaved() const { return m_folder == m_unsavedFolder && !(m_runs.empty() && m_snapshots.empty()); }
+
+QString MeasuredRuns::unsavedFolder(const QString &workingCopy)
+{
+    const QFileInfo copy(workingCopy);
+    QString name = copy.completeBaseName();
+    name.replace(QLatin1String("working-plan"), QLatin1String("unsaved-runs"));
+    return copy.absoluteDir().filePath(name);
+}
+
+void MeasuredRuns::adopt(const QString &leftFolder)
+{
+    if (leftFolder == m_unsavedFolder || m_folder != m_unsavedFolder)
+        return;
+    std::vector<Issue> ignored;
+    bring(leftFolder, m_unsavedFolder, true);
     read(m_unsavedFolder, ignored);
 }
 
@@ -170,7 +225,7 @@ std::optional<Issue> MeasuredRuns::add(const QString &file, const QString &name)
     if (!QDir().mkpath(m_folder))
         return couldNot(m_folder, tr("the folder for measured runs cannot be made"));
     const QString base = name.isEmpty() ? nameOf(file) : name;
-    const QString target = freeName(m_folder, base);
+    const QString target = freeName(m_folder, base, resultEnding);
     if (std::optional<Issue> issue = writeFile(target, content))
         return issue;
     const QDateTime when = QFileInfo(file).lastModified();
@@ -192,7 +247,7 @@ std::optional<Issue> MeasuredRuns::addTo(const QString &planFile, const QString 
         return result.issue();
     if (!QDir().mkpath(folder))
         return couldNot(folder, tr("the folder for measured runs cannot be made"));
-    return writeFile(freeName(folder, name.isEmpty() ? nameOf(file) : name), contentOf(file));
+    return writeFile(freeName(folder, name.isEmpty() ? nameOf(file) : name, resultEnding), contentOf(file));
 }
 
 std::optional<Issue> MeasuredRuns::remove(int index)
@@ -207,6 +262,71 @@ std::optional<Issue> MeasuredRuns::remove(int index)
     emit changed();
     emit currentChanged();
     return std::nullopt;
+}
+
+std::optional<Issue> MeasuredRuns::addSnapshot(const QString &planFile, const QString &file, const QString &name)
+{
+    Result<MemoryTimeline> timeline = readMemoryTimelineFile(file.toStdString());
+    if (!timeline)
+        return timeline.issue();
+    const QString folder = folderOf(planFile);
+    const bool isOpen = folder == m_folder;
+    const QByteArray content = contentOf(file);
+    if (isOpen) {
+        for (std::size_t i = 0; i < m_snapshots.size(); ++i)
+            if (contentOf(m_snapshots[i].file) == content) {
+                setShownSnapshot(static_cast<int>(i));
+                return std::nullopt;
+            }
+        if (m_snapshots.size() >= maximumSnapshots)
+            return Issue{file.toStdString(),
+                         0,
+                         {},
+                         tr("%1 snapshots are kept already").arg(maximumSnapshots).toStdString(),
+                         tr("remove some").toStdString()};
+    }
+    if (!QDir().mkpath(folder))
+        return couldNot(folder, tr("the folder for measured runs cannot be made"));
+    const QString target = freeName(folder, name.isEmpty() ? nameOf(file) : name, timelineEnding);
+    if (std::optional<Issue> issue = writeFile(target, content))
+        return issue;
+    const QDateTime when = QFileInfo(file).lastModified();
+    setTime(target, when);
+    if (!isOpen)
+        return std::nullopt;
+    m_snapshots.push_back({target, nameOf(target), when, std::make_shared<const MemoryTimeline>(std::move(timeline).value())});
+    m_shownSnapshot = static_cast<int>(m_snapshots.size()) - 1;
+    emit snapshotsChanged();
+    return std::nullopt;
+}
+
+std::optional<Issue> MeasuredRuns::removeSnapshot(int index)
+{
+    if (index < 0 || index >= static_cast<int>(m_snapshots.size()))
+        return std::nullopt;
+    QFile file(m_snapshots[static_cast<std::size_t>(index)].file);
+    if (file.exists() && !file.remove())
+        return couldNot(file.fileName(), tr("the snapshot cannot be removed: %1").arg(file.errorString()));
+    m_snapshots.erase(m_snapshots.begin() + index);
+    m_shownSnapshot = -1;
+    emit snapshotsChanged();
+    return std::nullopt;
+}
+
+void MeasuredRuns::setShownSnapshot(int index)
+{
+    if (index == m_shownSnapshot || index < -1 || index >= static_cast<int>(m_snapshots.size()))
+        return;
+    m_shownSnapshot = index;
+    emit snapshotsChanged();
+}
+
+const StoredRun *MeasuredRuns::runOf(const MemoryTimeline &snapshot) const
+{
+    for (const StoredRun &run : m_runs)
+        if ((run.result.ranks == 1 || run.result.rank == snapshot.device) && recordedStep(snapshot, run.result.marks))
+            return &run;
+    return nullptr;
 }
 
 void MeasuredRuns::setCurrent(int index)

@@ -17,6 +17,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScopedValueRollback>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTreeView>
@@ -33,6 +34,7 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     , m_runs(runs)
     , m_model(new ComparisonModel(display, this))
     , m_list(new QTreeWidget(this))
+    , m_snapshots(new QTreeWidget(this))
     , m_table(new QTreeView(this))
     , m_summary(new QLabel(this))
     , m_about(new QLabel(this))
@@ -52,6 +54,14 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     m_list->setUniformRowHeights(true);
     m_list->setAllColumnsShowFocus(true);
     m_list->setTextElideMode(Qt::ElideMiddle);
+    m_snapshots->setObjectName(QStringLiteral("snapshots"));
+    m_snapshots->setAccessibleName(tr("Memory snapshots"));
+    m_snapshots->setAccessibleDescription(tr("The checked one is drawn over the timeline"));
+    m_snapshots->setHeaderLabels({tr("Snapshot"), tr("Recorded in"), tr("When")});
+    m_snapshots->setRootIsDecorated(false);
+    m_snapshots->setUniformRowHeights(true);
+    m_snapshots->setAllColumnsShowFocus(true);
+    m_snapshots->setTextElideMode(Qt::ElideMiddle);
     m_table->setObjectName(QStringLiteral("comparison"));
     m_table->setAccessibleName(tr("Predicted and measured"));
     m_table->setAccessibleDescription(tr("Each figure as it is predicted and as it was measured, with the error"));
@@ -108,6 +118,7 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     auto *leftColumn = new QVBoxLayout(left);
     leftColumn->setContentsMargins(6, 6, 3, 6);
     leftColumn->addWidget(m_list, 1);
+    leftColumn->addWidget(m_snapshots);
     leftColumn->addWidget(m_progressRow);
     leftColumn->addLayout(buttons);
 
@@ -152,11 +163,23 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
         if (!m_filling && item)
             m_runs->setCurrent(m_list->indexOfTopLevelItem(item));
     });
+    connect(m_snapshots, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem *item) {
+        if (m_filling)
+            return;
+        const int index = m_snapshots->indexOfTopLevelItem(item);
+        // Not within the signal of a row that filling the list takes away.
+        const int shown = item->checkState(0) == Qt::Checked ? index : -1;
+        QMetaObject::invokeMethod(
+            this, [this, shown] { m_runs->setShownSnapshot(shown); }, Qt::QueuedConnection);
+    });
     connect(m_table, &QWidget::customContextMenuRequested, this, &MeasuredView::showMenu);
     connect(m_model, &QAbstractItemModel::modelReset, m_table, &QTreeView::expandAll);
     connect(m_runs, &MeasuredRuns::changed, this, &MeasuredView::fillList);
+    connect(m_runs, &MeasuredRuns::changed, this, &MeasuredView::fillSnapshots);
+    connect(m_runs, &MeasuredRuns::snapshotsChanged, this, &MeasuredView::fillSnapshots);
     connect(m_runs, &MeasuredRuns::currentChanged, this, &MeasuredView::showCurrent);
     fillList();
+    fillSnapshots();
 }
 
 void MeasuredView::fillList()
@@ -181,6 +204,38 @@ void MeasuredView::fillList()
     const int widest = m_list->viewport()->width() / 2;
     m_list->setColumnWidth(0, std::min(m_list->columnWidth(0), std::max(widest, fontMetrics().averageCharWidth() * 18)));
     showCurrent();
+}
+
+void MeasuredView::fillSnapshots()
+{
+    const QScopedValueRollback filling(m_filling, true);
+    m_snapshots->clear();
+    for (std::size_t i = 0; i < m_runs->snapshots().size(); ++i) {
+        const StoredSnapshot &snapshot = m_runs->snapshots()[i];
+        const StoredRun *run = m_runs->runOf(*snapshot.timeline);
+        auto *item = new QTreeWidgetItem(
+            m_snapshots, {snapshot.name, run ? run->name : tr("no run here"), QLocale().toString(snapshot.when, QLocale::ShortFormat)});
+        item->setCheckState(0, static_cast<int>(i) == m_runs->shownSnapshot() ? Qt::Checked : Qt::Unchecked);
+        const MemoryTimeline &timeline = *snapshot.timeline;
+        QString tip = tr("%1\nGPU %2, %3 events; %4 allocated and %5 reserved at most\n")
+                          .arg(snapshot.name)
+                          .arg(timeline.device)
+                          .arg(QLocale().toString(static_cast<qlonglong>(timeline.events)), m_display->bytes(timeline.allocatedMost),
+                               m_display->bytes(timeline.reservedMost));
+        tip += run ? tr("Laid over the timeline phase by phase, as the run %1 says when they began").arg(run->name)
+                   : tr("Laid over the timeline as a whole: no run here says when its phases began");
+        for (int column = 0; column < m_snapshots->columnCount(); ++column)
+            item->setToolTip(column, tip);
+    }
+    for (int column = 0; column < m_snapshots->columnCount(); ++column)
+        m_snapshots->resizeColumnToContents(column);
+    m_snapshots->setColumnWidth(
+        0, std::min(m_snapshots->columnWidth(0), std::max(m_snapshots->viewport()->width() / 2, fontMetrics().averageCharWidth() * 22)));
+    // As high as its rows, of which a few are in sight.
+    const int rows = std::clamp(m_snapshots->topLevelItemCount(), 2, 5);
+    m_snapshots->setFixedHeight(m_snapshots->header()->sizeHint().height() + m_snapshots->horizontalScrollBar()->sizeHint().height() +
+                                rows * (fontMetrics().height() + 4));
+    m_snapshots->setVisible(!m_runs->snapshots().empty());
 }
 
 void MeasuredView::showCurrent()

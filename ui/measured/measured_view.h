@@ -36,6 +36,7 @@ public:
     ComparisonModel *model() const { return m_model; }
     QTreeView *table() const { return m_table; }
     QTreeWidget *list() const { return m_list; }
+    QTreeWidget *snapshotList() const { return m_snapshots; }
     QString csv() const;
     void copy();
 
@@ -53,12 +54,13 @@ protected:
 private:
     void fillList();
     void showCurrent();
+    void fillSnapshots();
     void showMenu(const QPoint &at);
 
     DisplaySettings *m_display;
     MeasuredRuns *m_runs;
     ComparisonModel *m_model;
-    QTreeWidget *m_list;
+    QTreeWidget *m_list, *m_snapshots;
     QTreeView *m_table;
     QLabel *m_summary, *m_about, *m_progress;
     QPushButton *m_takePlan, *m_remove, *m_cancel, *m_measure;

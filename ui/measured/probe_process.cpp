@@ -10,6 +10,8 @@
 #include <QDir>
 #include <QFileInfo>
 
+#include <utility>
+
 namespace headroom {
 namespace {
 
@@ -17,6 +19,9 @@ namespace {
 constexpr int patienceMs = 20'000;
 constexpr qsizetype longestLine = 64 << 10;
 constexpr int keptLines = 4;
+const QString resultName = QStringLiteral("result.headroom-probe.json");
+const QString snapshotName = QStringLiteral("snapshot.pickle");
+const QString timelineName = QStringLiteral("snapshot.headroom-timeline.json");
 
 } // namespace
 
@@ -37,10 +42,14 @@ ProbeProcess::~ProbeProcess()
     if (!m_process)
         return;
     m_process->disconnect(this);
-    m_process->terminate();
-    // It cleans up after itself, here and on the other machine; without it nothing waits any longer.
-    if (!m_process->waitForFinished(3000))
-        m_process->kill();
+    // It cleans up after itself, here and on the other machine; without it nothing waits any longer. Asked once it asks Python to
+    // end, asked again it kills whatever Python does not hear.
+    for (int asked = 0; asked < 2; ++asked) {
+        m_process->terminate();
+        if (m_process->waitForFinished(3000))
+            return;
+    }
+    m_process->kill();
     m_process->waitForFinished(1000);
 }
 
@@ -53,15 +62,46 @@ std::optional<Issue> ProbeProcess::start(const TrainingPlan &plan, const Measure
     if (auto issue = writeFile(planFile, QByteArray::fromStdString(writePlan(movedTo(plan, folder->path()), PlanStyle::Complete))))
         return issue;
     m_folder = std::move(folder);
-    m_resultFile = m_folder->filePath(QStringLiteral("result.headroom-probe.json"));
-    QStringList arguments{QStringLiteral("run"),          planFile, QStringLiteral("--output"), m_resultFile, QStringLiteral("--steps"),
-                          QString::number(settings.steps)};
+    QStringList arguments{QStringLiteral("run"),      planFile,
+                          QStringLiteral("--output"), m_folder->filePath(resultName),
+                          QStringLiteral("--steps"),  QString::number(settings.steps)};
     if (!settings.python.isEmpty())
         arguments << QStringLiteral("--python") << settings.python;
     if (settings.how == MeasureSettings::How::There)
         arguments << QStringLiteral("--ssh") << settings.host;
     if (settings.how == MeasureSettings::How::Dry)
         arguments << QStringLiteral("--dry-run");
+    else if (settings.snapshot)
+        arguments << QStringLiteral("--snapshot") << m_folder->filePath(snapshotName);
+    // A Python of another machine is none of this one's.
+    m_python = settings.how == MeasureSettings::How::There ? QString() : settings.python;
+    m_isConversion = false;
+    launch(arguments);
+    return std::nullopt;
+}
+
+std::optional<Issue> ProbeProcess::convert(const QString &snapshot, const QString &python)
+{
+    auto folder = std::make_unique<QTemporaryDir>();
+    if (!folder->isValid())
+        return Issue{{}, 0, {}, folder->errorString().toStdString(), tr("set TMPDIR to a folder that can be written").toStdString()};
+    m_folder = std::move(folder);
+    m_snapshot = snapshot;
+    launchConversion(snapshot, python);
+    return std::nullopt;
+}
+
+void ProbeProcess::launchConversion(const QString &snapshot, const QString &python)
+{
+    QStringList arguments{QStringLiteral("snapshot"), QStringLiteral("--output"), m_folder->filePath(timelineName)};
+    if (!python.isEmpty())
+        arguments << QStringLiteral("--python") << python;
+    m_isConversion = true;
+    launch(arguments << QStringLiteral("--") << QFileInfo(snapshot).absoluteFilePath());
+}
+
+void ProbeProcess::launch(const QStringList &arguments)
+{
     m_isCancelled = false;
     m_unfinished.clear();
     m_complaints.clear();
@@ -76,9 +116,8 @@ std::optional<Issue> ProbeProcess::start(const TrainingPlan &plan, const Measure
             end(-1, QProcess::CrashExit);
         }
     });
-    emit progress(tr("Starting..."));
+    emit progress(m_isConversion ? tr("Converting the snapshot...") : tr("Starting..."));
     m_process->start(m_program, arguments);
-    return std::nullopt;
 }
 
 void ProbeProcess::cancel()
@@ -113,16 +152,36 @@ void ProbeProcess::end(int status, QProcess::ExitStatus how)
         readLines();
     m_patience.stop();
     // What is told may start the next run.
-    const std::unique_ptr<QTemporaryDir> folder = std::move(m_folder);
+    std::unique_ptr<QTemporaryDir> folder = std::move(m_folder);
+    const std::unique_ptr<QTemporaryDir> recorded = std::move(m_recorded);
+    const bool isConversion = m_isConversion;
+    const QString snapshot = std::exchange(m_snapshot, {});
+    const QStringList complaints = m_complaints;
     m_process.release()->deleteLater();
     if (m_isCancelled) {
         emit cancelled();
         return;
     }
-    if (QFileInfo::exists(m_resultFile))
-        emit finished(m_resultFile);
+    const QDir made(folder->path());
+    if (isConversion && QFileInfo::exists(made.filePath(timelineName)))
+        emit converted(made.filePath(timelineName), snapshot);
+    if (!isConversion) {
+        // "result.headroom-probe.json" sorts after "result.rank1...": rank 0 is put first.
+        QStringList results;
+        for (const QFileInfo &file : made.entryInfoList({QStringLiteral("result*.headroom-probe.json")}, QDir::Files, QDir::Name))
+            file.fileName() == resultName ? results.prepend(file.filePath()) : results.append(file.filePath());
+        if (!results.isEmpty())
+            emit finished(results);
+        if (QFileInfo::exists(made.filePath(snapshotName)) && !isRunning()) {
+            const QString pickle = made.filePath(snapshotName);
+            if (const auto issue = convert(pickle, m_python))
+                emit failed(issueText(*issue));
+            m_snapshot.clear();
+            m_recorded = std::move(folder);
+        }
+    }
     if (how != QProcess::NormalExit || status != 0)
-        emit failed(m_complaints.isEmpty() ? tr("headroom-probe ended with status %1").arg(status) : m_complaints.join(QLatin1Char('\n')));
+        emit failed(complaints.isEmpty() ? tr("headroom-probe ended with status %1").arg(status) : complaints.join(QLatin1Char('\n')));
 }
 
 } // namespace headroom

@@ -8,6 +8,7 @@
 
 #include <QObject>
 #include <QProcess>
+#include <QStringList>
 #include <QTemporaryDir>
 #include <QTimer>
 
@@ -16,7 +17,7 @@
 
 namespace headroom {
 
-/// Runs headroom-probe on a plan, as a process of its own with a list of arguments. One at a time.
+/// Runs headroom-probe on a plan or a memory snapshot, as a process of its own with a list of arguments. One at a time.
 class ProbeProcess : public QObject
 {
     Q_OBJECT
@@ -27,25 +28,36 @@ public:
     ~ProbeProcess() override;
 
     bool isRunning() const { return m_process != nullptr; }
+    /// Whether what runs, or ran last, converts a snapshot.
+    bool isConversion() const { return m_isConversion; }
     std::optional<Issue> start(const TrainingPlan &plan, const MeasureSettings &settings);
+    /// Converts a memory snapshot, a pickle that only Python reads (`python` empty: python3). converted() or failed() follows.
+    std::optional<Issue> convert(const QString &snapshot, const QString &python);
     /// Asks the run to end; finished() or failed() does not come then, cancelled() does.
     void cancel();
 
 signals:
     void progress(const QString &text);
-    /// The file is gone when the slot returns.
-    void finished(const QString &resultFile);
+    /// The results, of rank 0 first; the files are gone when the slot returns. A snapshot that was recorded is converted next.
+    void finished(const QStringList &resultFiles);
+    /// As finished(), for a snapshot; `snapshot`: what was converted, empty for what a run recorded.
+    void converted(const QString &timelineFile, const QString &snapshot);
     void failed(const QString &text);
     void cancelled();
 
 private:
+    void launch(const QStringList &arguments);
+    void launchConversion(const QString &snapshot, const QString &python);
     void readLines();
     void end(int status, QProcess::ExitStatus how);
 
     QString m_program;
     std::unique_ptr<QProcess> m_process;
     std::unique_ptr<QTemporaryDir> m_folder;
-    QString m_resultFile;
+    QString m_python;   ///< for a snapshot that is recorded
+    QString m_snapshot; ///< that is being converted
+    bool m_isConversion = false;
+    std::unique_ptr<QTemporaryDir> m_recorded; ///< the folder of the snapshot that is being converted
     QByteArray m_unfinished;
     QStringList m_complaints; ///< the last lines that were said, for when it fails
     QTimer m_patience;        ///< until it is killed

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/file_controller.h"
 
-#include "core/measure/probe_result.h"
+#include "core/measure/memory_timeline.h"
 #include "ui/document/plan_files.h"
 #include "ui/window/file_dialogs.h"
 
@@ -52,8 +52,9 @@ void FileController::newPlan()
 
 void FileController::chooseAndOpen()
 {
-    const QString file = QFileDialog::getOpenFileName(m_window, tr("Open a plan or a config.json"), m_settings.lastFolder(),
-                                                      tr("Plans, configurations and results of the probe (*.json);;All files (*)"));
+    const QString file =
+        QFileDialog::getOpenFileName(m_window, tr("Open a plan or a config.json"), m_settings.lastFolder(),
+                                     tr("Plans, configurations, results and snapshots (*.json *.pickle *.pkl);;All files (*)"));
     if (!file.isEmpty())
         open(file);
 }
@@ -68,9 +69,11 @@ void FileController::chooseAndOpenConfig()
 
 bool FileController::open(const QString &file)
 {
-    if (isProbeFileName(file.toStdString())) {
-        emit resultOpened(file);
-        return true;
+    switch (measuredFileOf(file.toStdString())) {
+    case MeasuredFile::Result: emit resultOpened(file); return true;
+    case MeasuredFile::Timeline:
+    case MeasuredFile::Snapshot: emit snapshotOpened(file); return true;
+    case MeasuredFile::Other: break;
     }
     // Read before anything is asked: nobody is to give up work for a file that cannot be opened.
     const auto opened = openPlanOrConfig(file);
@@ -125,18 +128,23 @@ bool FileController::saveTo(const QString &file)
     return true;
 }
 
-bool FileController::mayDiscard()
+bool FileController::mayDiscard(bool closing)
 {
     emit commitRequested();
-    if (!m_document.isModified())
+    const bool hasRuns = m_document.file().isEmpty() && m_hasUnsavedRuns && m_hasUnsavedRuns();
+    if (!m_document.isModified() && (closing || !hasRuns))
         return true;
-    QMessageBox box(QMessageBox::Question, tr("Unsaved changes"), tr("%1 has unsaved changes.").arg(m_document.title()),
+    QMessageBox box(QMessageBox::Question, m_document.isModified() ? tr("Unsaved changes") : tr("Unsaved runs"),
+                    m_document.isModified() ? tr("%1 has unsaved changes.").arg(m_document.title())
+                                            : tr("%1 was measured and is in no file.").arg(m_document.title()),
                     QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
-    box.setInformativeText(tr("Save them first?"));
+    box.setInformativeText(
+        hasRuns ? tr("Save it first? What was measured is kept beside the plan's file, and given up with a plan that has none.")
+                : tr("Save them first?"));
     box.setDefaultButton(QMessageBox::Save);
     switch (box.exec()) {
     case QMessageBox::Save: return save();
-    case QMessageBox::Discard: return true;
+    case QMessageBox::Discard: emit discarded(); return true;
     default: return false;
     }
 }

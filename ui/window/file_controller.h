@@ -8,6 +8,8 @@
 
 #include <QObject>
 
+#include <functional>
+
 class QMenu;
 class QWidget;
 
@@ -29,8 +31,11 @@ public:
     bool open(const QString &file);
     bool save();
     bool saveAs();
-    /// Asks whether unsaved changes are to be saved. False: the person wants to stay.
-    bool mayDiscard();
+    /// Asks whether unsaved changes are to be saved, and the runs of a plan that has no file; at a window's `closing` those of an
+    /// unchanged plan come back with it and are not asked for. False: the person wants to stay.
+    bool mayDiscard(bool closing = false);
+    /// Whether measured runs or snapshots go with a plan that has no file.
+    void setUnsavedRuns(std::function<bool()> hasAny) { m_hasUnsavedRuns = std::move(hasAny); }
     /// Fills the menu of recent files anew whenever it opens.
     void attachRecentMenu(QMenu *menu);
     void report(const Issue &issue);
@@ -38,13 +43,17 @@ public:
 signals:
     /// The plan is about to be written or judged: what is being typed is to be put into it now.
     void commitRequested();
-    /// For the status bar.
+    /// The person gave up what is not saved.
+    void discarded();
     /// The plan was saved; `before`: the file that it had until then.
     void saved(const QString &before, const QString &file);
     /// A new plan was begun.
     void begun();
     /// A result of the probe is to be imported.
     void resultOpened(const QString &file);
+    /// A memory snapshot, converted or not, is to be laid over the timeline.
+    void snapshotOpened(const QString &file);
+    /// For the status bar.
     void done(const QString &text);
 
 private:
@@ -55,6 +64,7 @@ private:
     Settings &m_settings;
     MessageBar &m_messages;
     QWidget *m_window;
+    std::function<bool()> m_hasUnsavedRuns;
 };
 
 } // namespace headroom

@@ -55,6 +55,14 @@ QString dataFolderOf(const WindowPaths &paths)
     return paths.dataFolder.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) : paths.dataFolder;
 }
 
+/// A place of this window's own, as its working copy is; beyond all places, of this process.
+QString unsavedRunsOf(const WorkingCopy &copy, const QString &dataFolder)
+{
+    if (!copy.file().isEmpty())
+        return MeasuredRuns::unsavedFolder(copy.file());
+    return QDir(dataFolder).filePath(QStringLiteral("unsaved-runs-of-process-%1").arg(QCoreApplication::applicationPid()));
+}
+
 /// The file of a drop, if it is exactly one of this machine.
 QString droppedFile(const QMimeData *data)
 {
@@ -104,7 +112,7 @@ MainWindow::MainWindow(EstimateRunner::Function estimate, const WindowPaths &pat
     , m_runner(estimate)
     , m_estimate(estimate)
     , m_comparer(std::move(estimate))
-    , m_runs(new MeasuredRuns(QDir(m_dataFolder).filePath(QStringLiteral("unsaved-runs")), this))
+    , m_runs(new MeasuredRuns(unsavedRunsOf(m_workingCopy, m_dataFolder), this))
     , m_probe(new ProbeProcess(paths.probeProgram, this))
 {
     setObjectName(QStringLiteral("mainWindow"));
@@ -459,7 +467,7 @@ void MainWindow::storeSettings()
 
 void MainWindow::closeEvent(QCloseEvent *event)
 {
-    if (!m_files->mayDiscard()) {
+    if (!m_files->mayDiscard(true)) {
         event->ignore();
         return;
     }

@@ -73,6 +73,8 @@ public:
     ProbeProcess *probe() const { return m_probe; }
     /// Adds a result of the probe to the plan's runs and shows it; what is wrong with it is said in the message bar.
     bool importResult(const QString &file);
+    /// Lays a memory snapshot over the timeline: a converted one now, a pickle once Python has read it. False: it did not come to that.
+    bool openSnapshot(const QString &file);
 
     /// The result that the views show; null: none, or the plan cannot be estimated.
     const std::shared_ptr<const Estimate> &shown() const { return m_shown; }
@@ -120,11 +122,17 @@ private:
     void connectMeasuring();
     void measure(MeasureSettings::How how);
     void chooseAndImport();
+    void chooseAndOpenSnapshot();
+    void removeSnapshot();
+    /// The chosen snapshot on the timeline, or none.
+    void showSnapshot();
     void removeRun();
     void takePlanOfRun();
     void exportComparison();
     /// Lays the chosen run beside an estimate of the plan as it is; without a run the marks go.
     void requestComparison();
+    /// Does it once the comparison with the plan as it is stands in the tab.
+    void whenCompared(std::function<void()> action);
     void showComparison(const std::shared_ptr<const Estimate> &estimate);
     /// All runs beside estimates of the plan, for the report.
     std::vector<MeasuredRun> measuredRuns() const;
@@ -153,8 +161,9 @@ private:
     QTimer m_rest;
     QElapsedTimer m_restWaits; ///< since the views below began to lag behind
     Estimate::Step m_step = Estimate::Step::Steady;
-    std::function<void()> m_afterEstimate; ///< waits for the result that is being calculated
-    QTimer m_slowEstimate;                 ///< says that an estimate takes its time, not before it does
+    std::function<void()> m_afterComparison; ///< as m_afterEstimate
+    std::function<void()> m_afterEstimate;   ///< waits for the result that is being calculated
+    QTimer m_slowEstimate;                   ///< says that an estimate takes its time, not before it does
 
     std::unique_ptr<Actions> m_actions;
     FileController *m_files = nullptr;
@@ -165,7 +174,9 @@ private:
     MemoryChart *m_chart = nullptr;
     TimelineChart *m_timeline = nullptr;
     BreakdownView *m_breakdown = nullptr;
-    QString m_measuredFile; ///< of the plan that is being measured; empty: it had none
+    int m_hiddenSnapshot = -1; ///< that was drawn before it was switched off
+    QString m_measuredName;    ///< of the run that is being measured, for its snapshot
+    QString m_measuredFile;    ///< of the plan that is being measured; empty: it had none
     MeasuredRuns *m_runs = nullptr;
     MeasuredView *m_measured = nullptr;
     ProbeProcess *m_probe = nullptr;

@@ -75,6 +75,12 @@ void MainWindow::makeActions()
     a.cancelMeasuring->setEnabled(false);
     a.importResult = make(tr("&Import a result..."), Qt::CTRL | Qt::Key_I, tr("Add a result that the probe wrote elsewhere"));
     a.removeRun = make(tr("&Remove the chosen run..."), {}, tr("Remove a measured run from this plan"));
+    a.openSnapshot = make(tr("Open a memory s&napshot..."), Qt::CTRL | Qt::SHIFT | Qt::Key_I,
+                          tr("Lay what torch.cuda.memory._dump_snapshot wrote over the timeline"));
+    a.snapshotShown =
+        make(tr("Show the snapshot on the &timeline"), Qt::CTRL | Qt::Key_7, tr("Draw the memory snapshot over the timeline, or not"));
+    a.snapshotShown->setCheckable(true);
+    a.removeSnapshot = make(tr("Remove the s&hown snapshot..."), {}, tr("Remove the memory snapshot that is drawn from this plan"));
     a.exportComparison = make(tr("&Export the comparison as CSV..."), {}, tr("Write predicted and measured figures as a table"));
 
     a.findModel = make(tr("Find a &model"), Qt::CTRL | Qt::Key_L, tr("Search the model presets"));
@@ -142,6 +148,8 @@ void MainWindow::makeMenus()
     view->addSeparator();
     // The charts' own menus: by context menu alone they would be hidden from the keyboard.
     m_chart->menu()->setTitle(tr("&Memory chart"));
+    m_timeline->menu()->addSeparator();
+    m_timeline->menu()->addAction(a.snapshotShown);
     m_chart->showTableAction()->setShortcut(Qt::CTRL | Qt::Key_5);
     m_timeline->menu()->setTitle(tr("&Timeline chart"));
     m_timeline->showTableAction()->setShortcut(Qt::CTRL | Qt::Key_6);
@@ -154,6 +162,8 @@ void MainWindow::makeMenus()
     measure->addActions({a.measureHere, a.measureThere, a.measureDry, a.cancelMeasuring});
     measure->addSeparator();
     measure->addActions({a.importResult, a.removeRun, a.exportComparison});
+    measure->addSeparator();
+    measure->addActions({a.openSnapshot, a.snapshotShown, a.removeSnapshot});
 
     QMenu *help = menuBar()->addMenu(tr("&Help"));
     help->addActions({a.about, a.aboutQt});

@@ -13,7 +13,8 @@ namespace headroom {
 struct MainWindow::Actions {
     QAction *newPlan, *open, *openConfig, *save, *saveAs, *exportReport, *exportBreakdown, *quit;
     QAction *undo, *redo, *pinBaseline, *releaseBaseline;
-    QAction *measureHere, *measureThere, *measureDry, *cancelMeasuring, *importResult, *removeRun, *exportComparison;
+    QAction *measureHere, *measureThere, *measureDry, *cancelMeasuring, *importResult, *removeRun, *openSnapshot, *snapshotShown,
+        *removeSnapshot, *exportComparison;
     QAction *findModel, *findGpu, *toPlan, *panel;
     QAction *gib, *gb, *firstStep, *steadyState;
     QAction *about, *aboutQt;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/measure/comparison.h"
+#include "core/measure/memory_timeline.h"
 #include "ui/charts/memory_chart.h"
 #include "ui/charts/timeline_chart.h"
 #include "ui/document/plan_files.h"
@@ -22,6 +23,7 @@
 #include <QTabWidget>
 
 #include <algorithm>
+#include <utility>
 
 namespace headroom {
 namespace {
@@ -45,6 +47,14 @@ void MainWindow::connectMeasuring()
     connect(a.cancelMeasuring, &QAction::triggered, m_probe, &ProbeProcess::cancel);
     connect(a.importResult, &QAction::triggered, this, &MainWindow::chooseAndImport);
     connect(a.removeRun, &QAction::triggered, this, &MainWindow::removeRun);
+    connect(a.openSnapshot, &QAction::triggered, this, &MainWindow::chooseAndOpenSnapshot);
+    connect(a.removeSnapshot, &QAction::triggered, this, &MainWindow::removeSnapshot);
+    connect(a.snapshotShown, &QAction::triggered, this, [this](bool shown) {
+        const int newest = static_cast<int>(m_runs->snapshots().size()) - 1;
+        if (!shown)
+            m_hiddenSnapshot = m_runs->shownSnapshot();
+        m_runs->setShownSnapshot(!shown ? -1 : m_hiddenSnapshot >= 0 ? std::min(m_hiddenSnapshot, newest) : newest);
+    });
     connect(a.exportComparison, &QAction::triggered, this, &MainWindow::exportComparison);
     connect(m_measured, &MeasuredView::measureRequested, this, [this] { measure(m_settings.measure().how); });
     connect(m_measured, &MeasuredView::importRequested, this, &MainWindow::chooseAndImport);
@@ -55,22 +65,28 @@ void MainWindow::connectMeasuring()
 
     connect(m_probe, &ProbeProcess::progress, this, [this](const QString &text) {
         m_measured->setProgress(text);
-        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry})
+        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry, m_actions->openSnapshot})
             action->setEnabled(false);
         m_actions->cancelMeasuring->setEnabled(true);
     });
     const auto ended = [this] {
         m_measured->setProgress({});
-        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry})
+        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry, m_actions->openSnapshot})
             action->setEnabled(true);
         m_actions->cancelMeasuring->setEnabled(false);
     };
-    connect(m_probe, &ProbeProcess::finished, this, [this, ended](const QString &file) {
+    connect(m_probe, &ProbeProcess::finished, this, [this, ended](const QStringList &files) {
         ended();
         const bool isOpen = m_measuredFile == m_document.file();
-        if (const auto issue = m_runs->addTo(m_measuredFile, file, nameOfRun(m_settings.measure().how))) {
-            m_files->report(*issue);
-            return;
+        m_measuredName = nameOfRun(m_settings.measure().how);
+        // Rank 0 last, so that it is the one that is shown.
+        for (auto file = files.rbegin(); file != files.rend(); ++file) {
+            const QString rank = QFileInfo(*file).fileName().section(QLatin1Char('.'), 1, 1);
+            const QString name = rank.startsWith(QLatin1String("rank")) ? m_measuredName + QLatin1Char('-') + rank : m_measuredName;
+            if (const auto issue = m_runs->addTo(m_measuredFile, *file, name)) {
+                m_files->report(*issue);
+                return;
+            }
         }
         if (!isOpen) {
             m_messages->show(MessageBar::Kind::Information,
@@ -80,13 +96,28 @@ void MainWindow::connectMeasuring()
         m_tabs->setCurrentWidget(m_measured);
         statusBar()->showMessage(tr("Measured"), statusMs);
     });
+    connect(m_probe, &ProbeProcess::converted, this, [this, ended](const QString &file, const QString &snapshot) {
+        ended();
+        const QString name = snapshot.isEmpty() ? m_measuredName : QFileInfo(snapshot).completeBaseName();
+        if (const auto issue = m_runs->addSnapshot(m_measuredFile, file, name)) {
+            m_files->report(*issue);
+            return;
+        }
+        if (m_measuredFile != m_document.file())
+            return;
+        // What was recorded by a run stands beside its figures, which are looked at first.
+        if (!snapshot.isEmpty())
+            m_tabs->setCurrentWidget(m_timeline);
+        statusBar()->showMessage(tr("The snapshot lies over the timeline"), statusMs);
+    });
     connect(m_probe, &ProbeProcess::failed, this, [this, ended](const QString &text) {
         ended();
-        m_messages->show(MessageBar::Kind::Error, tr("Measuring failed. %1").arg(text));
+        m_messages->show(MessageBar::Kind::Error,
+                         (m_probe->isConversion() ? tr("The snapshot could not be read. %1") : tr("Measuring failed. %1")).arg(text));
     });
     connect(m_probe, &ProbeProcess::cancelled, this, [this, ended] {
         ended();
-        statusBar()->showMessage(tr("Measuring was cancelled"), statusMs);
+        statusBar()->showMessage(m_probe->isConversion() ? tr("Converting was cancelled") : tr("Measuring was cancelled"), statusMs);
     });
 
     connect(&m_document, &PlanDocument::fileChanged, this, [this] {
@@ -100,10 +131,21 @@ void MainWindow::connectMeasuring()
             m_files->report(*issue);
     });
     connect(m_files, &FileController::begun, m_runs, &MeasuredRuns::clearUnsaved);
+    connect(m_files, &FileController::discarded, this, [this] {
+        if (m_document.file().isEmpty())
+            m_runs->clearUnsaved();
+    });
+    m_files->setUnsavedRuns([this] { return m_runs->hasUnsaved(); });
+    connect(&m_workingCopy, &WorkingCopy::adopted, this, [this](const QString &file) { m_runs->adopt(MeasuredRuns::unsavedFolder(file)); });
+    connect(m_files, &FileController::snapshotOpened, this, &MainWindow::openSnapshot);
+    connect(m_runs, &MeasuredRuns::snapshotsChanged, this, &MainWindow::showSnapshot);
+    connect(m_runs, &MeasuredRuns::changed, this, &MainWindow::showSnapshot); // a run may say where the phases begin
+    showSnapshot();
     connect(m_files, &FileController::resultOpened, this, &MainWindow::importResult);
     connect(m_runs, &MeasuredRuns::currentChanged, this, &MainWindow::requestComparison);
     connect(&m_comparer, &EstimateRunner::finished, this, &MainWindow::showComparison);
     connect(&m_comparer, &EstimateRunner::failed, this, [this](const Issue &issue) {
+        m_afterComparison = nullptr;
         m_measured->setReason(tr("This plan cannot be estimated. %1").arg(issueText(issue)));
         m_chart->setMeasured(std::nullopt);
         m_timeline->setMeasured(std::nullopt);
@@ -148,6 +190,73 @@ void MainWindow::chooseAndImport()
         importResult(file);
 }
 
+bool MainWindow::openSnapshot(const QString &file)
+{
+    if (measuredFileOf(file.toStdString()) == MeasuredFile::Snapshot) {
+        if (m_probe->isRunning()) {
+            m_messages->show(MessageBar::Kind::Warning,
+                             tr("%1 is not read while a run goes on. Open it again after the run.").arg(QDir::toNativeSeparators(file)));
+            return false;
+        }
+        m_measuredFile = m_document.file();
+        const MeasureSettings settings = m_settings.measure();
+        // A Python of another machine is none of this one's; what is standard in Python is enough.
+        const QString python = settings.how == MeasureSettings::How::There ? QString() : settings.python;
+        if (const auto issue = m_probe->convert(file, python)) {
+            m_files->report(*issue);
+            return false;
+        }
+        m_settings.setLastFolder(QFileInfo(file).absolutePath());
+        return true;
+    }
+    if (const auto issue = m_runs->addSnapshot(m_document.file(), file)) {
+        m_files->report(*issue);
+        return false;
+    }
+    m_tabs->setCurrentWidget(m_timeline);
+    m_settings.setLastFolder(QFileInfo(file).absolutePath());
+    statusBar()->showMessage(tr("%1 lies over the timeline").arg(QDir::toNativeSeparators(file)), statusMs);
+    return true;
+}
+
+void MainWindow::chooseAndOpenSnapshot()
+{
+    const QString file = QFileDialog::getOpenFileName(this, tr("Open a memory snapshot of PyTorch"), m_settings.lastFolder(),
+                                                      tr("Memory snapshots (*.pickle *.pkl *.headroom-timeline.json);;All files (*)"));
+    if (!file.isEmpty())
+        openSnapshot(file);
+}
+
+void MainWindow::removeSnapshot()
+{
+    const int shown = m_runs->shownSnapshot();
+    if (shown < 0)
+        return;
+    const StoredSnapshot &snapshot = m_runs->snapshots()[static_cast<std::size_t>(shown)];
+    QMessageBox box(QMessageBox::Question, tr("Remove a snapshot"), tr("Remove %1?").arg(snapshot.name),
+                    QMessageBox::Yes | QMessageBox::Cancel, this);
+    box.setInformativeText(tr("The file %1 is deleted.").arg(QDir::toNativeSeparators(snapshot.file)));
+    if (box.exec() != QMessageBox::Yes)
+        return;
+    if (const auto issue = m_runs->removeSnapshot(shown))
+        m_files->report(*issue);
+}
+
+void MainWindow::showSnapshot()
+{
+    const int shown = m_runs->shownSnapshot();
+    m_actions->snapshotShown->setEnabled(!m_runs->snapshots().empty());
+    m_actions->snapshotShown->setChecked(shown >= 0);
+    m_actions->removeSnapshot->setEnabled(shown >= 0);
+    if (shown < 0) {
+        m_timeline->setSnapshot(std::nullopt);
+        return;
+    }
+    const StoredSnapshot &snapshot = m_runs->snapshots()[static_cast<std::size_t>(shown)];
+    const StoredRun *run = m_runs->runOf(*snapshot.timeline);
+    m_timeline->setSnapshot(TimelineSnapshot{snapshot.name, snapshot.timeline, run ? run->result.marks : std::vector<ProbeMark>{}});
+}
+
 void MainWindow::removeRun()
 {
     const StoredRun *run = m_runs->currentRun();
@@ -183,8 +292,11 @@ void MainWindow::exportComparison()
 {
     if (!m_runs->currentRun())
         return;
-    writeShown(tr("Export the comparison"), {{tr("Tables"), QStringLiteral(".csv")}},
-               [this](const QString &file) { return writeFile(file, m_measured->csv().toUtf8()); });
+    commitEdits();
+    whenCompared([this] {
+        writeShown(tr("Export the comparison"), {{tr("Tables"), QStringLiteral(".csv")}},
+                   [this](const QString &file) { return writeFile(file, m_measured->csv().toUtf8()); });
+    });
 }
 
 void MainWindow::requestComparison()
@@ -201,6 +313,14 @@ void MainWindow::requestComparison()
     m_timeline->setMeasured(std::nullopt);
 }
 
+void MainWindow::whenCompared(std::function<void()> action)
+{
+    if (m_comparer.isBusy())
+        m_afterComparison = std::move(action);
+    else
+        action();
+}
+
 void MainWindow::showComparison(const std::shared_ptr<const Estimate> &estimate)
 {
     const StoredRun *run = m_runs->currentRun();
@@ -211,6 +331,8 @@ void MainWindow::showComparison(const std::shared_ptr<const Estimate> &estimate)
     const MeasuredMarks marks = measuredMarks(run->name, comparison, run->result);
     m_chart->setMeasured(marks);
     m_timeline->setMeasured(marks);
+    if (m_afterComparison)
+        std::exchange(m_afterComparison, nullptr)();
 }
 
 std::vector<MeasuredRun> MainWindow::measuredRuns() const

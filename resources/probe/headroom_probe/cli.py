@@ -10,8 +10,8 @@ import pathlib
 import signal
 import sys
 
-from . import __version__, environment, scope
-from .errors import BAD_INPUT, INTERRUPTED, OK, BadInput, ProbeError
+from . import __version__, environment, parent, scope
+from .errors import BAD_INPUT, INTERRUPTED, OK, BadInput, EnvironmentFault, ProbeError
 from .plan import read_plan
 from .progress import Progress
 from .run import Options, run
@@ -19,6 +19,7 @@ from .run import Options, run
 DESCRIPTION = """Runs the training steps of a Headroom plan and writes down the memory that they take.
 
   run PLAN --output FILE        on this machine's GPU, or with --dry-run on PyTorch's fake tensors without one
+  check PLAN                    says whether the plan could be run on this machine's GPUs, and nothing if it could
   snapshot PICKLE --output FILE turns what torch.cuda.memory._dump_snapshot wrote into a JSON timeline
 
 Several ranks: torchrun --nproc-per-node 4 PROBE run PLAN --output FILE; rank 0 writes FILE, rank 3 FILE.rank3 (before
@@ -35,7 +36,7 @@ EXIT_STATUSES = """exit status:
 Progress goes to standard error, one JSON object a line: {"step": 0, "phase": "forward", "text": "..."}; other lines
 there are messages."""
 
-COMMANDS = ("run", "snapshot")
+COMMANDS = ("run", "check", "snapshot")
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,11 +60,16 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--history", action="store_true", help="with --snapshot: the Python stack of every allocation too")
     two = commands.add_parser(
+        "check", help="find out whether a plan could be run", description="Finds out whether a plan could be run: libraries, GPUs.", **style
+    )
+    two.add_argument("plan", type=pathlib.Path, metavar="PLAN", help="a .headroom.json file")
+    two.add_argument("--config", type=pathlib.Path, metavar="FILE", help="the config.json of the preset that the plan names")
+    three = commands.add_parser(
         "snapshot", help="convert a PyTorch memory snapshot", description="Converts a PyTorch memory snapshot.", **style
     )
-    two.add_argument("pickle", type=pathlib.Path, metavar="PICKLE", help="a file that torch.cuda.memory._dump_snapshot wrote")
-    two.add_argument("--output", type=pathlib.Path, required=True, metavar="FILE", help="the timeline: a .json file")
-    two.add_argument("--device", type=int, default=None, metavar="N", help="the GPU whose timeline is wanted (default: the busiest)")
+    three.add_argument("pickle", type=pathlib.Path, metavar="PICKLE", help="a file that torch.cuda.memory._dump_snapshot wrote")
+    three.add_argument("--output", type=pathlib.Path, required=True, metavar="FILE", help="the timeline: a .json file")
+    three.add_argument("--device", type=int, default=None, metavar="N", help="the GPU whose timeline is wanted (default: the busiest)")
     return top
 
 
@@ -77,20 +83,23 @@ def _steps(text: str) -> int:
     return steps
 
 
-def main(arguments: list[str] | None = None, make_workload=None) -> int:
-    """Runs the program and returns its exit status. `make_workload` stands in for PyTorch in tests."""
+def main(arguments: list[str] | None = None, make_workload=None, count_gpus=None) -> int:
+    """Runs the program and returns its exit status. `make_workload` and `count_gpus` stand in for PyTorch in tests."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
         arguments.insert(0, "run")
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        parent.end_with_parent()
         options = parser().parse_args(arguments)
-        return _snapshot(options) if options.command == "snapshot" else _run(options, make_workload)
+        if options.command == "snapshot":
+            return _snapshot(options)
+        return _check(options, count_gpus or environment.count_gpus) if options.command == "check" else _run(options, make_workload)
     except ProbeError as error:
-        print(f"headroom_probe: {error}", file=sys.stderr)
+        print(f"headroom_probe: {_rank()}{error}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
-        print("headroom_probe: interrupted; nothing was written", file=sys.stderr)
+        print(f"headroom_probe: {_rank()}interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
     except SystemExit as ended:  # --help, --version
         return OK if not ended.code else BAD_INPUT
@@ -109,6 +118,25 @@ def _interrupt(_signal, _frame):
     raise KeyboardInterrupt
 
 
+def _rank() -> str:
+    """Which of several ranks is speaking."""
+    return f"rank {os.environ.get('RANK', '?')[:9]}: " if os.environ.get("WORLD_SIZE", "1") != "1" else ""
+
+
+def _check(arguments, count_gpus) -> int:
+    plan = read_plan(arguments.plan, arguments.config)
+    scope.check(plan, dry_run=False)
+    environment.check_libraries(plan, dry_run=False)
+    found = count_gpus()
+    if found < plan.ranks:
+        raise EnvironmentFault(
+            "",
+            f"the plan needs {plan.ranks} GPUs, one a rank, and this machine shows {found or 'none'}",
+            "run it where there are as many, or set parallel.data to what there is",
+        )
+    return OK
+
+
 def _run(arguments, make_workload) -> int:
     if arguments.history and not arguments.snapshot:
         raise BadInput("--history", "needs a file for what it records", "add --snapshot FILE")
@@ -118,7 +146,7 @@ def _run(arguments, make_workload) -> int:
     rank, ranks, local_rank = (0, 1, 0) if arguments.dry_run else scope.ranks_of_run(plan)
     options = Options(arguments.output, arguments.dry_run, arguments.steps, arguments.snapshot, arguments.history, rank, ranks, local_rank)
     try:
-        return run(plan, options, make_workload or environment.workload_for, Progress())
+        return run(plan, options, make_workload or environment.workload_for, Progress(silent=rank > 0))
     except BadInput as error:  # of the plan, found only when it is run
         error.file = error.file or str(arguments.plan)
         raise

@@ -141,6 +141,15 @@ def versions() -> dict[str, str | None]:
     }
 
 
+def count_gpus() -> int:
+    """GPUs that PyTorch sees; CUDA_VISIBLE_DEVICES is heeded."""
+    try:
+        from .gpu.cuda_device import count
+    except ImportError as error:
+        raise EnvironmentFault("", f"a library cannot be imported: {error}", "mend the Python environment that runs the probe") from error
+    return count()
+
+
 def workload_for(plan: Plan, options):
     """Checks and prepares the environment, imports PyTorch and makes what runs the plan."""
     check_libraries(plan, options.dry_run)

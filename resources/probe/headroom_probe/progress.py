@@ -9,10 +9,14 @@ import sys
 
 
 class Progress:
-    def __init__(self, stream=None):
-        self._stream = stream
+    """Of several ranks, which do the same at the same time, one speaks; the others are silent."""
+
+    def __init__(self, stream=None, silent: bool = False):
+        self._stream, self._silent = stream, silent
 
     def say(self, text: str, step: int | None = None, phase: str | None = None) -> None:
+        if self._silent:
+            return
         stream = self._stream or sys.stderr
         try:
             stream.write(json.dumps({"step": step, "phase": phase, "text": text}) + "\n")

@@ -86,7 +86,8 @@ def run(plan: Plan, options: Options, make_workload: Callable[[Plan, Options], W
         failed = error is not None
         progress.say(f"wrote {target.name}: {error['kind']}" if failed else f"wrote {target.name}")
         if failed and error["kind"] != "out-of-memory":
-            print(f"headroom_probe: the run broke off: {error['message']}", file=sys.stderr)
+            rank = f"rank {options.rank}: " if options.ranks > 1 else ""
+            print(f"headroom_probe: {rank}the run broke off: {error['message']}", file=sys.stderr)
             return FAILED
         # Of several ranks the others wait for this one: torchrun ends them where one fails.
         return FAILED if failed and options.ranks > 1 else OK

@@ -11,7 +11,8 @@ from . import plain_pickle
 from .errors import BadInput
 
 TIMELINE_FORMAT = 1
-MOST_BYTES = 2 << 30
+#: as much as headroom-probe brings back from another machine (app/headroom-probe/commands.h, largestSnapshot)
+MOST_BYTES = 1 << 30
 #: Points of a timeline; of more, neighbours are joined and the highest kept.
 MOST_POINTS = 100_000
 MOST_SEGMENTS = 100_000

@@ -22,6 +22,10 @@ _OUT_OF_MEMORY = (
 )
 
 
+def count() -> int:
+    return torch.cuda.device_count()
+
+
 class CudaDevice:
     """A gauge for phases.PhaseMeter, and the properties of its GPU."""
 
