@@ -90,7 +90,8 @@ WorkingCopy::WorkingCopy(PlanDocument &document, const QString &folder, QObject 
 {
     m_timer.setSingleShot(true);
     m_timer.setInterval(writeDelayMs);
-    connect(&m_timer, &QTimer::timeout, this, &WorkingCopy::flush);
+    connect(&m_timer, &QTimer::timeout, this, &WorkingCopy::flushInBackground);
+    m_writer.setMaxThreadCount(1);
 
     QDir().mkpath(folder);
     for (int n = 1; n <= maximumWindows && m_file.isEmpty(); ++n) {
@@ -163,22 +164,53 @@ void WorkingCopy::adopt(LeftWork work)
         QFile::remove(work.file);
 }
 
-bool WorkingCopy::flush()
+QByteArray WorkingCopy::content() const
 {
-    m_timer.stop();
-    if (m_file.isEmpty())
-        return true;
     const TrainingPlan &plan = m_document.plan();
     const QJsonObject copy{{formatKey, 1},
                            {fileKey, m_document.file()},
                            {folderKey, QString::fromStdString(plan.folder.string())},
                            {modifiedKey, m_document.isModified()},
                            {planKey, QString::fromStdString(writePlan(plan))}};
-    const auto issue = writeFile(m_file, QJsonDocument(copy).toJson());
+    return QJsonDocument(copy).toJson();
+}
+
+void WorkingCopy::flushInBackground()
+{
+    if (m_file.isEmpty())
+        return;
+    if (m_writer.activeThreadCount() > 0) {
+        m_timer.start(); // a slow disk: the next one then, of the plan as it is by then
+        return;
+    }
+    m_writer.start([this, file = m_file, bytes = content(), number = ++m_latestWrite] {
+        const auto issue = writeFile(file, bytes);
+        QMetaObject::invokeMethod(
+            this,
+            [this, number, issue] {
+                if (number == m_latestWrite)
+                    wrote(issue);
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+bool WorkingCopy::flush()
+{
+    m_timer.stop();
+    if (m_file.isEmpty())
+        return true;
+    m_writer.waitForDone();
+    ++m_latestWrite; // what is known of older ones no longer matters
+    wrote(writeFile(m_file, content()));
+    return !m_failed;
+}
+
+void WorkingCopy::wrote(const std::optional<Issue> &issue)
+{
     if (issue && !m_failed)
         emit failed(*issue);
     m_failed = issue.has_value();
-    return !m_failed;
 }
 
 } // namespace headroom

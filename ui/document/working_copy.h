@@ -5,6 +5,7 @@
 #include "ui/document/plan_document.h"
 
 #include <QLockFile>
+#include <QThreadPool>
 #include <QTimer>
 
 #include <memory>
@@ -28,8 +29,9 @@ struct Restored {
 };
 
 /// Keeps the working plan safe: writes it shortly after each change (whole or not at all), brings it back at the next
-/// start. A file that cannot be read is kept aside under another name. Each running window has a file of its own, held by
-/// a lock, so that two windows never overwrite each other's work.
+/// start. It is written in the background: until a file is safe on its disk takes as long as several pictures. A file that cannot be read
+/// is kept aside under another name. Each running window has a file of its own, held by a lock, so that two windows never overwrite each
+/// other's work.
 class WorkingCopy : public QObject
 {
     Q_OBJECT
@@ -44,7 +46,7 @@ public:
     Restored restore();
     /// Takes over what another window left: it is in the document and in this window's copy then, and left nowhere else.
     void adopt(LeftWork work);
-    /// Writes now what is not written yet. False: it could not be written.
+    /// Writes now what is not written yet, and returns when it is. False: it could not be written.
     bool flush();
     /// The file written to; empty: no place could be locked.
     const QString &file() const { return m_file; }
@@ -56,12 +58,19 @@ signals:
     void failed(const headroom::Issue &issue);
 
 private:
+    void flushInBackground();
+    QByteArray content() const;
+    /// Takes note of what came out of a write.
+    void wrote(const std::optional<Issue> &issue);
+
     PlanDocument &m_document;
     QString m_folder;
     QString m_file;
     std::unique_ptr<QLockFile> m_lock;
     QTimer m_timer;
     bool m_failed = false;
+    int m_latestWrite = 0;
+    QThreadPool m_writer; ///< one thread, so that writes keep their order; last: it uses the lock's file until it is done
 };
 
 } // namespace headroom
