@@ -175,6 +175,9 @@ private slots:
         QCOMPARE(findModelPreset("qwen/qwen3-8b"), findModelPreset("Qwen/Qwen3-8B"));
         QVERIFY(findModelPreset("Qwen/Qwen3-8") == nullptr);
         QVERIFY(findModelPreset("") == nullptr);
+        // Each is read alone when it is asked for: its id is found without reading it.
+        for (const ModelPreset &preset : modelPresets())
+            QCOMPARE(findModelPreset(preset.id), &preset);
     }
 
     /// The facts that the presets were made from, where they lie beside the repository: nothing was lost on the way.
