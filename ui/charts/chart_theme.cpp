@@ -4,7 +4,10 @@
 
 #include "ui/palette.h"
 
+#include <qcustomplot.h>
+
 #include <QPainter>
+#include <QPixmapCache>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +22,55 @@ QFont scaled(QFont font, double factor)
     else
         font.setPointSizeF(font.pointSizeF() * factor);
     return font;
+}
+
+struct HatchLook {
+    QColor line, ground;
+    double width = 1.0, spacing = 6.0;
+    bool rising = true;
+};
+
+HatchLook lookOf(Hatch hatch, const ChartTheme &theme)
+{
+    switch (hatch) {
+    case Hatch::Cache: return {theme.cache, blend(theme.background, theme.cache, 0.12), 1.0, 6.0, true};
+    case Hatch::Outside: return {theme.outside, blend(theme.background, theme.outside, 0.25), 1.0, 4.5, false};
+    case Hatch::OverLimit: return {overLimitColour(), blend(theme.background, overLimitColour(), 0.25), 3.0, 8.0, true};
+    }
+    return {};
+}
+
+void drawLines(QPainter *painter, const QRectF &area, const HatchLook &look)
+{
+    painter->setPen(QPen(look.line, look.width, Qt::SolidLine, Qt::FlatCap));
+    painter->drawLines(hatchLines(area, look.spacing, look.rising));
+}
+
+/// A piece of the hatch with whole periods of each spacing, so that it joins itself. `shift`: where the chart's whole numbers lie
+/// between the pixels.
+QPixmap tileOf(const HatchLook &look, QPointF shift)
+{
+    constexpr int size = 72;
+    const QString key = QStringLiteral("headroom/hatch/%1/%2/%3/%4/%5/%6/%7")
+                            .arg(look.line.rgb())
+                            .arg(look.ground.rgb())
+                            .arg(look.width)
+                            .arg(look.spacing)
+                            .arg(look.rising)
+                            .arg(shift.x())
+                            .arg(shift.y());
+    QPixmap tile;
+    if (QPixmapCache::find(key, &tile))
+        return tile;
+    tile = QPixmap(size, size);
+    tile.fill(look.ground);
+    QPainter painter(&tile);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.translate(shift);
+    drawLines(&painter, QRectF(-size, -size, 3 * size, 3 * size), look);
+    painter.end();
+    QPixmapCache::insert(key, tile);
+    return tile;
 }
 
 } // namespace
@@ -64,35 +116,21 @@ QVector<QLineF> hatchLines(const QRectF &area, double spacing, bool rising)
     return lines;
 }
 
-void drawHatch(QPainter *painter, const QRectF &area, Hatch hatch, const ChartTheme &theme)
+void drawHatch(QCPPainter *painter, const QRectF &area, Hatch hatch, const ChartTheme &theme)
 {
+    const HatchLook look = lookOf(hatch, theme);
     painter->save();
-    QColor colour;
-    QColor ground = theme.background;
-    double width = 1.0;
-    double spacing = 6.0;
-    bool rising = true;
-    switch (hatch) {
-    case Hatch::Cache:
-        colour = theme.cache;
-        ground = blend(theme.background, colour, 0.12);
-        break;
-    case Hatch::Outside:
-        colour = theme.outside;
-        ground = blend(theme.background, colour, 0.25);
-        rising = false;
-        spacing = 4.5;
-        break;
-    case Hatch::OverLimit:
-        colour = overLimitColour();
-        ground = blend(theme.background, colour, 0.25);
-        width = 3.0;
-        spacing = 8.0;
-        break;
+    const QTransform &place = painter->transform();
+    // On the screen the same piece again and again: strokes take longer than all else in a bar.
+    if (!painter->modes().testFlag(QCPPainter::pmVectorized) && painter->testRenderHint(QPainter::Antialiasing) &&
+        place.type() <= QTransform::TxTranslate && painter->device()->devicePixelRatio() == 1) {
+        const QPointF shift(place.dx() - std::floor(place.dx()), place.dy() - std::floor(place.dy()));
+        painter->setBrushOrigin(-shift);
+        painter->fillRect(area, QBrush(tileOf(look, shift)));
+    } else {
+        painter->fillRect(area, look.ground);
+        drawLines(painter, area, look);
     }
-    painter->fillRect(area, ground);
-    painter->setPen(QPen(colour, width, Qt::SolidLine, Qt::FlatCap));
-    painter->drawLines(hatchLines(area, spacing, rising));
     painter->restore();
 }
 

@@ -9,7 +9,7 @@
 #include <QRectF>
 #include <QVector>
 
-class QPainter;
+class QCPPainter;
 
 namespace headroom {
 
@@ -38,7 +38,8 @@ enum class Hatch { Cache, Outside, OverLimit };
 
 /// The hatch's lines within `area`, cut at its edges, so that no painter needs to clip (QSvgGenerator cannot).
 QVector<QLineF> hatchLines(const QRectF &area, double spacing, bool rising);
-/// Fills `area` with the background and the hatch. Lines, not a pattern brush: sharp at any scale and on paper.
-void drawHatch(QPainter *painter, const QRectF &area, Hatch hatch, const ChartTheme &theme);
+/// Fills `area` with the background and the hatch. In print and in pictures that are scaled lines, not a pattern brush: sharp at
+/// any scale.
+void drawHatch(QCPPainter *painter, const QRectF &area, Hatch hatch, const ChartTheme &theme);
 
 } // namespace headroom

@@ -19,6 +19,8 @@ LegendElement::LegendElement(QCustomPlot *plot)
 void LegendElement::setTheme(const ChartTheme &theme)
 {
     m_theme = theme;
+    m_normal = FontLines(theme.font);
+    m_bold = FontLines(theme.bold);
     measure();
 }
 
@@ -40,11 +42,11 @@ void LegendElement::setRows(std::vector<LegendRow> rows, const QString &widestVa
 
 void LegendElement::measure()
 {
-    const QFontMetricsF normal(m_theme.font), bold(m_theme.bold);
+    const FontLines &normal = m_normal, &bold = m_bold;
     m_labelWidth = m_differenceWidth = 0;
     m_valueWidth = m_widestValue.isEmpty() ? 0 : bold.horizontalAdvance(m_widestValue);
     for (const LegendRow &row : m_rows) {
-        const QFontMetricsF &metrics = row.isTotal ? bold : normal;
+        const FontLines &metrics = row.isTotal ? bold : normal;
         m_labelWidth = std::max(m_labelWidth, metrics.horizontalAdvance(row.label));
         m_valueWidth = std::max(m_valueWidth, metrics.horizontalAdvance(row.value));
         m_differenceWidth = std::max(m_differenceWidth, metrics.horizontalAdvance(row.difference));
@@ -60,18 +62,18 @@ void LegendElement::measure()
 
 double LegendElement::rowHeight() const
 {
-    const double line = QFontMetricsF(m_theme.font).height();
+    const double line = m_normal.height();
     const double room = (rect().height() - top()) / std::max<std::size_t>(1, m_rows.size());
     return std::clamp(room, line, line * 1.4);
 }
 
 double LegendElement::top() const
 {
-    const double line = QFontMetricsF(m_theme.font).height();
+    const double line = m_normal.height();
     return 8 + (m_title.isEmpty() ? 0 : line) + (m_subtitle.isEmpty() ? 0 : line) + line * 0.35;
 }
 
-int LegendElement::neededHeight() const { return int(top() + QFontMetricsF(m_theme.font).height() * double(m_rows.size())) + 4; }
+int LegendElement::neededHeight() const { return int(top() + m_normal.height() * double(m_rows.size())) + 4; }
 
 QRectF LegendElement::rowArea(std::size_t row) const
 {
@@ -89,20 +91,17 @@ const LegendRow *LegendElement::rowAt(QPointF position) const
 
 void LegendElement::draw(QCPPainter *painter)
 {
-    const QFontMetricsF metrics(m_theme.font);
-    const double line = metrics.height();
+    const double line = m_normal.height();
     const double left = rect().left() + 10;
     double y = rect().top() + 8;
     painter->setPen(m_theme.text);
-    painter->setFont(m_theme.bold);
     if (!m_title.isEmpty()) {
-        painter->drawText(QRectF(left, y, rect().width() - 10, line), Qt::AlignLeft | Qt::AlignVCenter, m_title);
+        m_bold.draw(painter, QRectF(left, y, rect().width() - 10, line), Qt::AlignLeft | Qt::AlignVCenter, m_title);
         y += line;
     }
-    painter->setFont(m_theme.font);
     painter->setPen(m_theme.muted);
     if (!m_subtitle.isEmpty())
-        painter->drawText(QRectF(left, y, rect().width() - 10, line), Qt::AlignLeft | Qt::AlignVCenter, m_subtitle);
+        m_normal.draw(painter, QRectF(left, y, rect().width() - 10, line), Qt::AlignLeft | Qt::AlignVCenter, m_subtitle);
 
     const double swatchWidth = line * 1.15, swatchHeight = line * 0.7;
     const double labelLeft = left + line * 1.6;
@@ -128,16 +127,16 @@ void LegendElement::draw(QCPPainter *painter)
         case LegendRow::Swatch::Outside: drawHatch(painter, swatch, Hatch::Outside, m_theme); break;
         case LegendRow::Swatch::OverLimit: drawHatch(painter, swatch, Hatch::OverLimit, m_theme); break;
         }
-        painter->setFont(row.isTotal || isEmphasised ? m_theme.bold : m_theme.font);
+        const FontLines &lines = row.isTotal || isEmphasised ? m_bold : m_normal;
         painter->setPen(row.swatch == LegendRow::Swatch::OverLimit ? m_theme.warning : m_theme.text);
         const double textLeft = row.swatch == LegendRow::Swatch::None ? left : labelLeft;
-        painter->drawText(QRectF(textLeft, area.top(), m_labelWidth + line * 1.6, area.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                          row.label);
-        painter->drawText(QRectF(valueLeft - line, area.top(), m_valueWidth + line, area.height()), Qt::AlignRight | Qt::AlignVCenter,
-                          row.value);
+        lines.draw(painter, QRectF(textLeft, area.top(), m_labelWidth + line * 1.6, area.height()), Qt::AlignLeft | Qt::AlignVCenter,
+                   row.label);
+        lines.draw(painter, QRectF(valueLeft - line, area.top(), m_valueWidth + line, area.height()), Qt::AlignRight | Qt::AlignVCenter,
+                   row.value);
         painter->setPen(m_theme.muted);
-        painter->drawText(QRectF(differenceLeft - line, area.top(), m_differenceWidth + line, area.height()),
-                          Qt::AlignRight | Qt::AlignVCenter, row.difference);
+        lines.draw(painter, QRectF(differenceLeft - line, area.top(), m_differenceWidth + line, area.height()),
+                   Qt::AlignRight | Qt::AlignVCenter, row.difference);
     }
 }
 

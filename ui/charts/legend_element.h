@@ -4,6 +4,7 @@
 
 #include "core/estimate/estimate.h"
 #include "ui/charts/chart_theme.h"
+#include "ui/charts/font_lines.h"
 
 #include <qcustomplot.h>
 
@@ -52,6 +53,7 @@ private:
     double top() const;
 
     ChartTheme m_theme;
+    FontLines m_normal, m_bold; ///< lines in the theme's fonts
     QString m_title, m_subtitle, m_widestValue;
     std::vector<LegendRow> m_rows;
     std::optional<Component> m_emphasised;

@@ -30,6 +30,14 @@ MemoryBars::MemoryBars(QCustomPlot *plot, const DisplaySettings *settings)
     , m_settings(settings)
 {}
 
+void MemoryBars::setTheme(const ChartTheme &theme)
+{
+    m_theme = theme;
+    m_normal = FontLines(theme.font);
+    m_small = FontLines(theme.small);
+    m_bold = FontLines(theme.bold);
+}
+
 void MemoryBars::setBars(std::span<const MemoryBar> bars, std::size_t first, std::size_t count)
 {
     m_bars = bars;
@@ -40,9 +48,9 @@ void MemoryBars::setBars(std::span<const MemoryBar> bars, std::size_t first, std
 
 void MemoryBars::applyDefaultAntialiasingHint(QCPPainter *painter) const { painter->setAntialiasing(true); }
 
-double MemoryBars::minimumSlotWidth() const { return QFontMetricsF(m_theme.font).height() * (m_hasBaseline ? 6.5 : 5.5); }
+double MemoryBars::minimumSlotWidth() const { return m_normal.height() * (m_hasBaseline ? 6.5 : 5.5); }
 
-double MemoryBars::footerHeight() const { return QFontMetricsF(m_theme.font).height() * 2 + 8; }
+double MemoryBars::footerHeight() const { return m_normal.height() * 2 + 8; }
 
 double MemoryBars::titleHeight(double plotWidth) const
 {
@@ -50,14 +58,14 @@ double MemoryBars::titleHeight(double plotWidth) const
     qsizetype lines = 0;
     for (std::size_t i = m_first; i < m_first + m_count; ++i)
         lines = std::max(lines, titleLines(m_bars[i], width).size());
-    return QFontMetricsF(m_theme.bold).height() * double(lines) + 8;
+    return m_bold.height() * double(lines) + 8;
 }
 
 double MemoryBars::slotWidth() const { return mParentPlot->axisRect()->width() / double(std::max<std::size_t>(1, m_count)); }
 
 MemoryBars::Slot MemoryBars::slotOf(std::size_t bar) const
 {
-    const double em = QFontMetricsF(m_theme.font).height();
+    const double em = m_normal.height();
     Slot slot;
     slot.width = slotWidth();
     slot.left = mParentPlot->axisRect()->left() + slot.width * double(bar - m_first);
@@ -65,7 +73,7 @@ MemoryBars::Slot MemoryBars::slotOf(std::size_t bar) const
     // title may be as high as.
     const double room = (m_hasBaseline ? slot.width * 0.84 : slot.width - em * 1.5) - 2 * outlineGap;
     if (m_hasBaseline) {
-        slot.differenceWidth = QFontMetricsF(m_theme.font).horizontalAdvance(QLatin1String("+88.8 GiB")) + 18;
+        slot.differenceWidth = m_normal.horizontalAdvance(QStringLiteral("+88.8 GiB")) + 18;
         if (room - slot.differenceWidth < em * 4.5)
             slot.differenceWidth = 0;
     }
@@ -123,7 +131,7 @@ QString MemoryBars::label(const Segment &segment, bool isShort) const
 
 QStringList MemoryBars::titleLines(const MemoryBar &bar, double width) const
 {
-    const QFontMetricsF metrics(m_theme.bold);
+    const FontLines &metrics = m_bold;
     if (!bar.capacity)
         return {metrics.elidedText(tr("No GPU selected"), Qt::ElideRight, width)};
     const QString title = QString::fromStdString(bar.title);
@@ -168,20 +176,20 @@ std::vector<MemoryBars::Segment> MemoryBars::segments(const MemoryStack &stack, 
     return result;
 }
 
-bool MemoryBars::isThin(const Segment &segment) const { return segment.area.height() < QFontMetricsF(m_theme.font).ascent() + 1; }
+bool MemoryBars::isThin(const Segment &segment) const { return segment.area.height() < m_normal.ascent() + 1; }
 
 bool MemoryBars::wantsLeader(const Segment &segment) const
 {
     if (isThin(segment))
         return true;
     // Beside others that have their names beside the bar, one whose name does not fit in it is named there too.
-    return m_leaderWidth > 0 && QFontMetricsF(m_theme.font).horizontalAdvance(label(segment, true)) > segment.area.width() - 8;
+    return m_leaderWidth > 0 && m_normal.horizontalAdvance(label(segment, true)) > segment.area.width() - 8;
 }
 
 void MemoryBars::measureLeaders()
 {
     // Labels beside the bars are drawn for all bars or for none: bars of one width are compared more easily.
-    const QFontMetricsF metrics(m_theme.small);
+    const FontLines &metrics = m_small;
     double widest = 0;
     bool isAnyThin = false;
     for (std::size_t i = m_first; i < m_first + m_count; ++i) {
@@ -209,7 +217,7 @@ void MemoryBars::draw(QCPPainter *painter)
         return;
     }
     measureLeaders();
-    const QFontMetricsF metrics(m_theme.font);
+    const FontLines &metrics = m_normal;
     for (m_footerForm = 0; m_footerForm < 2; ++m_footerForm) {
         const auto fits = [&](const MemoryBar &bar) {
             return metrics.horizontalAdvance(verdictText(bar, m_footerForm)) + metrics.height() * 1.2 <= slotWidth() - 8;
@@ -257,7 +265,7 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
     }
 
     // The name stands above whatever is highest; the ghost counts where the name reaches over it.
-    const QFontMetricsF bold(m_theme.bold);
+    const FontLines &bold = m_bold;
     const QStringList lines = titleLines(bar, slot.width - 8);
     double widest = 0;
     for (const QString &line : lines)
@@ -272,9 +280,9 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
     double y = titleBottom - bold.height() * double(lines.size());
     for (qsizetype i = 0; i < lines.size(); ++i) {
         const bool isName = !bar.capacity || i + 1 < lines.size();
-        painter->setFont(isName ? m_theme.bold : m_theme.font);
         painter->setPen(bar.capacity ? m_theme.text : m_theme.muted);
-        painter->drawText(QRectF(centre - widest / 2 - 2, y, widest + 4, bold.height()), int(Qt::AlignCenter) | wholeText, lines[i]);
+        (isName ? m_bold : m_normal)
+            .draw(painter, QRectF(centre - widest / 2 - 2, y, widest + 4, bold.height()), int(Qt::AlignCenter) | wholeText, lines[i]);
         y += bold.height();
     }
     if (m_leaderWidth > 0)
@@ -290,10 +298,9 @@ void MemoryBars::drawBar(QCPPainter *painter, std::size_t index)
 void MemoryBars::drawMeasured(QCPPainter *painter, std::size_t index, const Slot &slot)
 {
     constexpr double half = 4.5;
-    const QFontMetricsF metrics(m_theme.small);
+    const FontLines &metrics = m_small;
     const double left = slot.barLeft - outlineGap - half - 1;
     double lastLabel = 1e9; // the one below, which must not be written over
-    painter->setFont(m_theme.small);
     const auto mark = [&](const std::optional<Bytes> &bytes, const QString &name) {
         if (!bytes)
             return;
@@ -317,8 +324,8 @@ void MemoryBars::drawMeasured(QCPPainter *painter, std::size_t index, const Slot
             return;
         lastLabel = y;
         painter->setPen(m_theme.text);
-        painter->drawText(QRectF(left - half - 4 - width, y - metrics.height() / 2, width + 1, metrics.height()),
-                          Qt::AlignRight | Qt::AlignVCenter, text);
+        metrics.draw(painter, QRectF(left - half - 4 - width, y - metrics.height() / 2, width + 1, metrics.height()),
+                     Qt::AlignRight | Qt::AlignVCenter, text);
     };
     mark(m_measured.allocated, MemoryChart::tr("measured, allocated"));
     mark(m_measured.reserved, MemoryChart::tr("reserved"));
@@ -345,7 +352,7 @@ void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment, double
     visible.area.setTop(std::min(segment.area.bottom(), std::max(segment.area.top(), limit)));
     if (wantsLeader(segment) || isThin(visible))
         return;
-    const QFontMetricsF metrics(m_theme.font);
+    const FontLines &metrics = m_normal;
     const double room = segment.area.width() - 8;
     QString text = label(segment, false);
     if (metrics.horizontalAdvance(text) > room)
@@ -361,16 +368,16 @@ void MemoryBars::drawSegment(QCPPainter *painter, const Segment &segment, double
         painter->fillRect(QRectF(visible.area.center().x() - width / 2 - 4, visible.area.center().y() - metrics.height() / 2, width + 8,
                                  metrics.height()),
                           m_theme.background);
-    painter->setFont(m_theme.font);
     painter->setPen(segment.kind == BarShape::Kind::Component ? textOver(ground) : m_theme.text);
-    painter->drawText(QRectF(visible.area.left(), visible.area.center().y() - metrics.height() / 2, visible.area.width(), metrics.height()),
-                      Qt::AlignCenter, text);
+    metrics.draw(painter,
+                 QRectF(visible.area.left(), visible.area.center().y() - metrics.height() / 2, visible.area.width(), metrics.height()),
+                 Qt::AlignCenter, text);
 }
 
 void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &parts, const Slot &slot, double titleRight,
                              double titleBottom) const
 {
-    const QFontMetricsF metrics(m_theme.small);
+    const FontLines &metrics = m_small;
     const double line = metrics.height();
     std::vector<const Segment *> thin;
     for (const Segment &part : parts) {
@@ -395,7 +402,6 @@ void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &pa
         *y = std::max(*y, above + line);
         above = *y;
     }
-    painter->setFont(m_theme.small);
     const double direction = slot.leadersOnRight ? 1 : -1;
     const double edge = slot.leadersOnRight ? slot.barLeft + slot.barWidth + outlineGap + 2 : slot.barLeft - outlineGap - 2;
     for (std::size_t i = 0; i < thin.size(); ++i) {
@@ -407,8 +413,8 @@ void MemoryBars::drawLeaders(QCPPainter *painter, const std::vector<Segment> &pa
         const double width = m_leaderWidth - leaderLine - outlineGap - 2;
         const double left = slot.leadersOnRight ? bend + 4 : bend - 4 - width;
         const int side = int(slot.leadersOnRight ? Qt::AlignLeft : Qt::AlignRight);
-        painter->drawText(QRectF(left, centres[i] - line / 2, width, line), side | int(Qt::AlignVCenter) | wholeText,
-                          label(*thin[i], true));
+        metrics.draw(painter, QRectF(left, centres[i] - line / 2, width, line), side | int(Qt::AlignVCenter) | wholeText,
+                     label(*thin[i], true));
     }
 }
 
@@ -430,7 +436,7 @@ void MemoryBars::drawGhost(QCPPainter *painter, std::size_t index, const Slot &s
         return;
 
     // Like a measure in a drawing: from the ghost's top to the bar's, the difference written beside.
-    const QFontMetricsF metrics(m_theme.font);
+    const FontLines &metrics = m_normal;
     const double barTop = pixel(bar.stack.device());
     const double left = slot.barLeft + slot.barWidth + outlineGap + 4;
     const double right = slot.ghostLeft - 3;
@@ -448,8 +454,7 @@ void MemoryBars::drawGhost(QCPPainter *painter, std::size_t index, const Slot &s
         painter->drawLine(QLineF(right - 4, barTop + 0.5, right - 4, ghostTop + 0.5));
     y = std::clamp(y, std::min(titleBottom + 1, pixel({}) - metrics.height()), pixel({}) - metrics.height());
     painter->setPen(m_theme.text);
-    painter->setFont(m_theme.font);
-    painter->drawText(QRectF(left, y, right - left - 6, metrics.height()), Qt::AlignCenter, text);
+    metrics.draw(painter, QRectF(left, y, right - left - 6, metrics.height()), Qt::AlignCenter, text);
 }
 
 QString MemoryBars::verdictText(const MemoryBar &bar, int form) const
@@ -476,7 +481,7 @@ QString MemoryBars::verdictText(const MemoryBar &bar, int form) const
 
 void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slot &slot) const
 {
-    const QFontMetricsF metrics(m_theme.font);
+    const FontLines &metrics = m_normal;
     const double line = metrics.height();
     double y = pixel({}) + 5;
     const QString total = metrics.elidedText(m_footerForm < 2 ? tr("%1 in use").arg(m_settings->bytes(bar.stack.device()))
@@ -484,15 +489,14 @@ void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slo
                                              Qt::ElideRight, slot.width - 4);
     const double centre = std::clamp(slot.barLeft + slot.barWidth / 2, slot.left + metrics.horizontalAdvance(total) / 2 + 2,
                                      slot.left + slot.width - metrics.horizontalAdvance(total) / 2 - 2);
-    painter->setFont(m_theme.font);
     painter->setPen(m_theme.text);
-    painter->drawText(QRectF(centre - slot.width / 2, y, slot.width, line), Qt::AlignHCenter | Qt::AlignVCenter, total);
+    metrics.draw(painter, QRectF(centre - slot.width / 2, y, slot.width, line), Qt::AlignHCenter | Qt::AlignVCenter, total);
     if (slot.ghostWidth > 0 && slot.differenceWidth > 0) {
         painter->setPen(m_theme.muted);
         const double width = metrics.horizontalAdvance(tr("baseline"));
         const double left = std::min(slot.ghostLeft + slot.ghostWidth / 2 - width / 2, slot.left + slot.width - width - 8);
         if (left > centre + metrics.horizontalAdvance(total) / 2 + 8)
-            painter->drawText(QRectF(left, y, width + 1, line), int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, tr("baseline"));
+            metrics.draw(painter, QRectF(left, y, width + 1, line), int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, tr("baseline"));
     }
     if (!bar.capacity)
         return;
@@ -519,7 +523,7 @@ void MemoryBars::drawFooter(QCPPainter *painter, const MemoryBar &bar, const Slo
         break;
     }
     painter->setPen(verdict == Verdict::DoesNotFit ? m_theme.warning : m_theme.text);
-    painter->drawText(QRectF(middle - width / 2 + line, y, width, line), int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, text);
+    metrics.draw(painter, QRectF(middle - width / 2 + line, y, width, line), int(Qt::AlignLeft) | int(Qt::AlignVCenter) | wholeText, text);
 }
 
 } // namespace headroom

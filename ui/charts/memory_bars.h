@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ui/charts/chart_theme.h"
+#include "ui/charts/font_lines.h"
 #include "ui/charts/memory_chart.h"
 #include "ui/charts/memory_stack.h"
 
@@ -23,7 +24,7 @@ class MemoryBars : public QCPLayerable
 public:
     MemoryBars(QCustomPlot *plot, const DisplaySettings *settings);
 
-    void setTheme(const ChartTheme &theme) { m_theme = theme; }
+    void setTheme(const ChartTheme &theme);
     void setEmphasised(std::optional<Component> component) { m_emphasised = component; }
     /// `bars` outlive the drawing; of them `count` from `first` on are drawn (scrolling).
     void setBars(std::span<const MemoryBar> bars, std::size_t first, std::size_t count);
@@ -87,6 +88,7 @@ private:
 
     const DisplaySettings *m_settings;
     ChartTheme m_theme;
+    FontLines m_normal, m_small, m_bold; ///< lines in the theme's fonts
     std::optional<Component> m_emphasised;
     std::span<const MemoryBar> m_bars;
     std::size_t m_first = 0, m_count = 0;

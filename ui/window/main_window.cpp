@@ -47,8 +47,9 @@ constexpr QSize smallestSize(1024, 640);
 /// An estimate that is there sooner is not announced.
 constexpr int slowEstimateMs = 200;
 constexpr int statusMs = 6000;
-/// While a slider moves without a rest, the views below the memory chart follow at least this often.
-constexpr int restMs = 100;
+/// While a slider moves without a rest, the views below the memory chart follow this often: less than a twentieth of the steps
+/// wait for them.
+constexpr int restMs = 200;
 
 QString dataFolderOf(const WindowPaths &paths)
 {
