@@ -31,15 +31,6 @@ private:
     std::filesystem::path m_path;
 };
 
-/// Through a file beside it, so that a half-written one never bears the name.
-std::optional<Issue> writeFile(const std::filesystem::path &file, std::string_view text);
-
-/// Says now what would else be said after an hour of measuring.
-std::optional<Issue> checkWritable(const std::filesystem::path &file);
-
-/// Where a file is to be written: a link is written through, not replaced.
-std::string throughLink(const std::string &file);
-
 /// What could not be written where it was to go is kept elsewhere, if at all possible: it was dearly measured.
 void keepElsewhere(std::string_view text);
 

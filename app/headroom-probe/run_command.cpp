@@ -6,6 +6,7 @@
 #include "app/headroom-probe/probe_files.h"
 #include "app/headroom-probe/python_side.h"
 #include "app/headroom-probe/remote_script.h"
+#include "app/output_file.h"
 #include "core/measure/probe_result.h"
 #include "core/model/catalogue.h"
 #include "core/plan/fields.h"

@@ -5,6 +5,7 @@
 #include "app/headroom-probe/messages.h"
 #include "app/headroom-probe/probe_files.h"
 #include "app/headroom-probe/python_side.h"
+#include "app/output_file.h"
 #include "core/measure/memory_timeline.h"
 #include "core/units/strict_json.h"
 #include "core/units/text.h"

@@ -62,7 +62,21 @@ void raise(std::optional<Bytes> &highest, std::optional<Bytes> value)
 /// A dry run's zero is no figure: nothing reserves memory there.
 bool isDry(const ProbeResult &result) { return result.how == ProbeKind::DryRun; }
 
-/// Of the step that died, only the phases before the one in which it did are whole.
+/// Of the step that died, only the phases before the one in which it did are whole; of several micro-batches those that all of
+/// them went through: gradients accumulate, and the last ones are the highest.
+bool isWhole(const ProbeResult &result, std::size_t step, Phase phase)
+{
+    const Phase died = *result.error->phase;
+    if (phase >= died)
+        return false;
+    const std::int64_t microBatches = result.plan.batch.gradientAccumulation;
+    if (microBatches <= 1 || died >= Phase::Optimizer)
+        return true;
+    return std::count_if(result.marks.begin(), result.marks.end(), [&](const ProbeMark &mark) {
+               return mark.phase == phase && mark.step && static_cast<std::size_t>(*mark.step) == step;
+           }) >= microBatches;
+}
+
 std::optional<Measured> measuredOf(const ProbeResult &result, std::size_t from, std::size_t to)
 {
     Measured out;
@@ -82,7 +96,7 @@ std::optional<Measured> measuredOf(const ProbeResult &result, std::size_t from, 
             raiseOnGpu(out.device, step.device);
         }
         for (const ProbePhase &phase : step.phases) {
-            if (died && phase.phase >= *result.error->phase)
+            if (died && !isWhole(result, i, phase.phase))
                 continue;
             raise(out.phaseAllocated[static_cast<std::size_t>(phase.phase)], phase.allocated);
             raiseOnGpu(out.phaseReserved[static_cast<std::size_t>(phase.phase)], phase.reserved);

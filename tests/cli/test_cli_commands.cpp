@@ -54,6 +54,7 @@ private slots:
     void compareCheckSetsTheStatus();
     void compareRefusesBadResults_data();
     void compareRefusesBadResults();
+    void tracesAreWrittenWhereTheyMay();
     void fullDiskIsSaid();
     void closedPipeEndsQuietly();
 
@@ -613,6 +614,39 @@ void CliCommandsTest::compareRefusesBadResults()
     QVERIFY2(run.error.contains(says), run.error);
     QVERIFY(run.error.contains("bad.headroom-probe.json"));
     QVERIFY(run.output.isEmpty());
+}
+
+/// Two files of their own, and nothing that is read or that is no file.
+void CliCommandsTest::tracesAreWrittenWhereTheyMay()
+{
+    const QString events = m_folder.filePath("events.tsv"), saved = m_folder.filePath("saved.tsv");
+    const CliRun good = runCli({"trace", m_plan, "--events", events, "--saved", saved});
+    QVERIFY2(good.status == 0, good.error);
+    QFile written(events);
+    QVERIFY(written.open(QIODevice::ReadOnly) && written.readLine().startsWith("index\t"));
+    QVERIFY(QFile::exists(saved));
+
+    const QByteArray config = R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vocab_size": 256})";
+    const QString configFile = write("config.json", config);
+    const QString plan = write("of-a-config.headroom.json", R"({"headroom_plan": 1, "model": {"config_path": "config.json"}})");
+    const QString link = m_folder.filePath("link.tsv");
+    QVERIFY(QFile::link(plan, link));
+    const auto refused = [&](const QStringList &options, int status, const char *says) {
+        const CliRun run = runCli(QStringList{"trace", plan} + options);
+        return run.status == status && run.error.contains(says) ? QByteArray() : run.error + QByteArray::number(run.status);
+    };
+    const QByteArray before = config;
+    QCOMPARE(refused({"--events", plan}, 2, "is another file of this command line"), QByteArray());
+    QCOMPARE(refused({"--events", link}, 2, "is another file of this command line"), QByteArray());
+    QCOMPARE(refused({"--saved", configFile}, 2, "is another file of this command line"), QByteArray());
+    QCOMPARE(refused({"--events", events, "--saved", events}, 2, "is another file of this command line"), QByteArray());
+    QCOMPARE(refused({"--events", m_folder.path()}, 3, "is a folder"), QByteArray());
+    QCOMPARE(refused({"--events", "/dev/null"}, 3, "is no regular file"), QByteArray());
+    QCOMPARE(refused({"--events", m_folder.filePath("nowhere/x.tsv")}, 3, "cannot be written"), QByteArray());
+    QFile kept(configFile);
+    QVERIFY(kept.open(QIODevice::ReadOnly));
+    QCOMPARE(kept.readAll(), before);
 }
 
 void CliCommandsTest::fullDiskIsSaid()

@@ -196,10 +196,10 @@ private slots:
         QVERIFY(comparison.differences.empty());
         QVERIFY(comparison.ending.empty());
         QVERIFY(rowOf(comparison, "parameters.total") && rowOf(comparison, "parameters.total")->error == 0.0);
-        for (const char *figure : {"steady.weights", "steady.gradients", "steady.optimizer", "steady.allocated", "saved_activations",
-                                   "first_step.allocated", "peak.allocated", "phases.forward.allocated", "phases.loss.allocated",
-                                   "phases.backward.allocated", "phases.optimizer.allocated", "phases.idle.allocated",
-                                   "phases.load.allocated", "first_step.phases.forward.allocated"}) {
+        for (const char *figure :
+             {"steady.weights", "steady.gradients", "steady.optimizer", "steady.allocated", "saved_activations", "first_step.allocated",
+              "peak.allocated", "phases.forward.allocated", "phases.loss.allocated", "phases.backward.allocated",
+              "phases.optimizer.allocated", "phases.idle.allocated", "phases.load.allocated", "first_step.phases.forward.allocated"}) {
             const ComparisonRow *row = rowOf(comparison, figure);
             QVERIFY2(row != nullptr, figure);
             QVERIFY2(row->error && std::abs(*row->error) < 0.001,
@@ -267,6 +267,27 @@ private slots:
         QCOMPARE(comparison.differences.size(), std::size_t{1});
         QCOMPARE(comparison.differences.front().path, std::string("batch.micro_batch"));
         QVERIFY2(differencesText(comparison.differences).find("Micro-batch (2 ") == 0, differencesText(comparison.differences).c_str());
+    }
+
+    /// What only some micro-batches went through is no peak of the step.
+    void aDeadStepIsWholeWhereAllMicroBatchesWere()
+    {
+        const auto hasLoss = [](const ProbeResult &result) {
+            return rowOf(compareExample(result), "first_step.phases.loss.allocated") != nullptr;
+        };
+        ProbeResult result = readProbeFile(outOfMemory).value();
+        QCOMPARE(result.plan.batch.gradientAccumulation, std::int64_t{16});
+        QVERIFY(hasLoss(result)); // it died in the backward of the sixteenth
+        ProbeResult earlier = result;
+        earlier.marks.resize(earlier.marks.size() - 3);
+        QVERIFY(!hasLoss(earlier)); // of the fifteenth
+        earlier.marks.clear();
+        QVERIFY(!hasLoss(earlier)); // of one that is not known
+        earlier.error->phase = Phase::Optimizer;
+        QVERIFY(hasLoss(earlier));
+        earlier.error->phase = Phase::Backward;
+        earlier.plan.batch.gradientAccumulation = 1;
+        QVERIFY(hasLoss(earlier));
     }
 
     /// A preset and its config.json are one model; names, GPUs and what has no effect do not count.

@@ -560,6 +560,20 @@ private slots:
         QVERIFY(QFile::exists(second->runs()->runs().front().file));
     }
 
+    void runsComeWithThePlanThatAnotherWindowLeft()
+    {
+        const Folder folder;
+        const QString left = MeasuredRuns::unsavedFolder(folder.path("data/working-plan-2.json"));
+        QCOMPARE(left, folder.path("data/unsaved-runs-2"));
+        MeasuredRuns other(left), own(MeasuredRuns::unsavedFolder(folder.path("data/working-plan.json")));
+        QVERIFY(!other.add(dryRun) && !other.addSnapshot({}, snapshot));
+        own.adopt(left);
+        QCOMPARE(own.runs().size(), std::size_t{1});
+        QCOMPARE(own.snapshots().size(), std::size_t{1});
+        QVERIFY(own.hasUnsaved());
+        QVERIFY(QDir(left).isEmpty());
+    }
+
     // --- measuring ---
 
     void measuringGivesARun()
@@ -624,6 +638,9 @@ private slots:
         QTest::addColumn<QByteArray>("body");
         QTest::addColumn<QString>("says");
         QTest::newRow("library missing") << QByteArray("echo 'torch is missing' >&2; exit 3") << "torch is missing";
+        QTest::newRow("the plan, by the name that the user knows")
+            << QByteArray("echo \"headroom_probe: $2: attention: no kernel\" >&2; exit 2")
+            << "headroom_probe: plan.headroom.json: attention";
         QTest::newRow("killed") << QByteArray("kill -KILL $$") << "Measuring failed";
         QTest::newRow("garbage") << QByteArray("head -c 200000 /dev/urandom >&2; exit 1") << "Measuring failed";
         QTest::newRow("broken result") << QByteArray("echo '{' >\"$4\"") << "not valid JSON";

@@ -53,7 +53,7 @@ ProbeProcess::~ProbeProcess()
     m_process->waitForFinished(1000);
 }
 
-std::optional<Issue> ProbeProcess::start(const TrainingPlan &plan, const MeasureSettings &settings)
+std::optional<Issue> ProbeProcess::start(const TrainingPlan &plan, const QString &title, const MeasureSettings &settings)
 {
     auto folder = std::make_unique<QTemporaryDir>();
     const QString planFile = folder->filePath(QStringLiteral("plan.headroom.json"));
@@ -62,6 +62,8 @@ std::optional<Issue> ProbeProcess::start(const TrainingPlan &plan, const Measure
     if (auto issue = writeFile(planFile, QByteArray::fromStdString(writePlan(movedTo(plan, folder->path()), PlanStyle::Complete))))
         return issue;
     m_folder = std::move(folder);
+    m_planFile = planFile;
+    m_title = title;
     QStringList arguments{QStringLiteral("run"),      planFile,
                           QStringLiteral("--output"), m_folder->filePath(resultName),
                           QStringLiteral("--steps"),  QString::number(settings.steps)};
@@ -134,13 +136,15 @@ void ProbeProcess::readLines()
 {
     m_unfinished += m_process->readAllStandardError();
     for (qsizetype end = m_unfinished.indexOf('\n'); end >= 0; end = m_unfinished.indexOf('\n')) {
-        const std::string line = excerpt(std::string_view(m_unfinished.constData(), static_cast<std::size_t>(end)), 500);
+        QString line = QString::fromStdString(excerpt(std::string_view(m_unfinished.constData(), static_cast<std::size_t>(end)), 500));
+        if (!m_planFile.isEmpty())
+            line.replace(m_planFile, m_title);
         m_unfinished.remove(0, end + 1);
-        m_complaints << QString::fromStdString(line);
+        m_complaints << line;
         if (m_complaints.size() > keptLines)
             m_complaints.removeFirst();
         if (!m_isCancelled)
-            emit progress(QString::fromStdString(line));
+            emit progress(line);
     }
     if (m_unfinished.size() > longestLine)
         m_unfinished.clear();

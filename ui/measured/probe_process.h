@@ -30,7 +30,8 @@ public:
     bool isRunning() const { return m_process != nullptr; }
     /// Whether what runs, or ran last, converts a snapshot.
     bool isConversion() const { return m_isConversion; }
-    std::optional<Issue> start(const TrainingPlan &plan, const MeasureSettings &settings);
+    /// `title`: what the user calls the plan, for messages.
+    std::optional<Issue> start(const TrainingPlan &plan, const QString &title, const MeasureSettings &settings);
     /// Converts a memory snapshot, a pickle that only Python reads (`python` empty: python3). converted() or failed() follows.
     std::optional<Issue> convert(const QString &snapshot, const QString &python);
     /// Asks the run to end; finished() or failed() does not come then, cancelled() does.
@@ -54,8 +55,9 @@ private:
     QString m_program;
     std::unique_ptr<QProcess> m_process;
     std::unique_ptr<QTemporaryDir> m_folder;
-    QString m_python;   ///< for a snapshot that is recorded
-    QString m_snapshot; ///< that is being converted
+    QString m_planFile, m_title; ///< the file that is run, and what the user calls it
+    QString m_python;            ///< for a snapshot that is recorded
+    QString m_snapshot;          ///< that is being converted
     bool m_isConversion = false;
     std::unique_ptr<QTemporaryDir> m_recorded; ///< the folder of the snapshot that is being converted
     QByteArray m_unfinished;

@@ -166,7 +166,7 @@ void MainWindow::measure(MeasureSettings::How how)
     m_settings.setMeasure(dialog.settings());
     m_tabs->setCurrentWidget(m_measured);
     m_measuredFile = m_document.file();
-    if (const auto issue = m_probe->start(m_document.plan(), dialog.settings()))
+    if (const auto issue = m_probe->start(m_document.plan(), m_document.title(), dialog.settings()))
         m_files->report(*issue);
 }
 

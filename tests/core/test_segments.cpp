@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What a run asks of the device, and that the two pools replayed side by side give what they give together.
+#include "plan_spread.h"
+
+#include "core/estimate/segments.h"
+#include "core/training/step_repeat.h"
+
+#include <QtTest>
+
+#include <map>
+
+using namespace headroom;
+
+namespace {
+
+/// The highest sum of what is taken; nothing where a segment is taken twice, or given back that was not taken, or otherwise than
+/// it was.
+std::optional<Bytes> highestSum(const SegmentPlan &plan)
+{
+    std::map<std::uint64_t, Bytes> taken;
+    Bytes sum, highest;
+    for (const SegmentEvent &event : plan.events) {
+        if (event.bytes.value <= 0)
+            return std::nullopt;
+        if (event.taken) {
+            if (!taken.emplace(event.address, event.bytes).second)
+                return std::nullopt;
+            sum += event.bytes;
+        } else {
+            const auto found = taken.find(event.address);
+            if (found == taken.end() || found->second != event.bytes)
+                return std::nullopt;
+            sum = sum - event.bytes;
+            taken.erase(found);
+        }
+        highest = std::max(highest, sum);
+    }
+    return highest;
+}
+
+constexpr Bytes withoutEnd{std::int64_t{1} << 50};
+
+} // namespace
+
+class TestSegments : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void segmentsAddUpToWhatIsReserved_data()
+    {
+        QTest::addColumn<bool>("expandable");
+        QTest::newRow("segments") << false;
+        QTest::newRow("expandable segments") << true;
+    }
+    void segmentsAddUpToWhatIsReserved()
+    {
+        QFETCH(bool, expandable);
+        TrainingPlan plan = planspread::smallPlan();
+        plan.runtime.expandableSegments = expandable;
+        const auto estimate = planspread::estimated(plan);
+        const SegmentPlan segments = segmentPlan(*estimate, withoutEnd);
+        QVERIFY(!segments.shortage);
+        const std::optional<Bytes> highest = highestSum(segments);
+        QVERIFY(highest);
+        QCOMPARE(segments.peak, *highest);
+        // The run's highest is that of its steps, or of loading.
+        QCOMPARE(segments.peak, std::max({estimate->peak.reserved, estimate->firstStep.reserved, estimate->phases[0].reserved}));
+        QCOMPARE(segments.events.front().step, -1);
+        QVERIFY(segments.events.front().phase == Phase::Load);
+        // In the order of the run.
+        for (std::size_t i = 1; i < segments.events.size(); ++i)
+            QVERIFY(segments.events[i].step >= segments.events[i - 1].step);
+        // c10's sizes (CUDACachingAllocator.cpp): segments of 2 and 20 MiB or multiples of 2 MiB.
+        for (const SegmentEvent &event : segments.events)
+            QCOMPARE(event.bytes.value % (2 << 20), std::int64_t{0});
+    }
+
+    void whereMemoryEndsItIsSaid()
+    {
+        const auto estimate = planspread::estimated(planspread::smallPlan());
+        const SegmentPlan whole = segmentPlan(*estimate, withoutEnd);
+        // Exactly enough is enough.
+        const SegmentPlan exact = segmentPlan(*estimate, whole.peak);
+        QVERIFY(!exact.shortage);
+        QCOMPARE(exact.peak, whole.peak);
+        // Far too little: while loading.
+        const SegmentPlan loading = segmentPlan(*estimate, Bytes{4 << 20});
+        QVERIFY(loading.shortage);
+        QVERIFY(loading.shortage->phase == Phase::Load);
+        QCOMPARE(loading.shortage->step, -1);
+        QVERIFY(loading.peak.value <= 4 << 20);
+        QVERIFY(loading.shortage->tried > loading.shortage->free);
+        QCOMPARE(loading.shortage->free + loading.shortage->reserved, Bytes{4 << 20});
+        // Enough to load, too little to train.
+        Bytes loaded;
+        for (const SegmentEvent &event : whole.events)
+            if (event.step < 0)
+                loaded += event.taken ? event.bytes : -event.bytes;
+        const SegmentPlan training = segmentPlan(*estimate, loaded);
+        QVERIFY(training.shortage);
+        QCOMPARE(training.shortage->step, 0);
+        QVERIFY(highestSum(training));
+        QVERIFY(segmentPlan(*estimate, Bytes{-1}).shortage);
+    }
+
+    /// The estimate replays small and large requests side by side where that pays; asked for the log it replays them together.
+    void poolsSideBySideAreThePoolsTogether_data()
+    {
+        QTest::addColumn<QString>("path");
+        QTest::addColumn<QString>("value");
+        QTest::newRow("full") << "method.kind"
+                              << "\"full\"";
+        QTest::newRow("lora") << "method.kind"
+                              << "\"lora\"";
+        QTest::newRow("qlora") << "method.kind"
+                               << "\"qlora\"";
+        QTest::newRow("full checkpointing") << "checkpointing"
+                                            << "\"full\"";
+        QTest::newRow("accumulation") << "batch.gradient_accumulation"
+                                      << "2";
+        QTest::newRow("expandable segments") << "runtime.expandable_segments"
+                                             << "true";
+        QTest::newRow("max_split_size_mb") << "runtime.max_split_size_mb"
+                                           << "40";
+    }
+    void poolsSideBySideAreThePoolsTogether()
+    {
+        QFETCH(QString, path);
+        QFETCH(QString, value);
+        TrainingPlan plan = planspread::smallPlan();
+        plan.model.config.replace(plan.model.config.find("\"num_hidden_layers\": 3"), 22, "\"num_hidden_layers\": 120");
+        planspread::set(plan, path.toStdString(), value.toStdString());
+        const auto estimate = planspread::estimated(plan);
+        const StepRecord &record = *estimate->record;
+        QVERIFY2(record.trace().events.size() > 20'000, "the trace is too short for two threads");
+        const auto &again = record.run()->lastStepReplaces;
+        const auto replayed = [&](SegmentLog *log) {
+            return replay(record.trace(), allocatorOptions(plan), record.workspaceBytes(), {}, again ? &*again : nullptr, log);
+        };
+        SegmentLog log;
+        const Replay apart = replayed(nullptr), together = replayed(&log);
+        QVERIFY(apart.reserved == together.reserved);
+        QVERIFY(apart.blockBytes == together.blockBytes);
+        QVERIFY(!apart.outOfMemory && !together.outOfMemory);
+        QVERIFY(together.reserved.back() > 0 && !log.changes.empty());
+        // Both kinds of requests are there.
+        const auto isSmall = [](const autograd::StorageRecord &storage) { return storage.bytes > 0 && storage.bytes <= 1 << 20; };
+        const auto &storages = record.trace().storages;
+        QVERIFY(std::any_of(storages.begin(), storages.end(), isSmall));
+        QVERIFY(
+            std::any_of(storages.begin(), storages.end(), [](const autograd::StorageRecord &storage) { return storage.bytes > 1 << 20; }));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestSegments)
+#include "test_segments.moc"
