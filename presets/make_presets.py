@@ -36,13 +36,17 @@ import pathlib
 import sys
 
 EXECUTED = ("llama", "mistral", "qwen2", "qwen3", "granite", "smollm3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "phi3", "glm",
-            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss", "internlm3")
+            "glm4", "gpt2", "gpt_bigcode", "gpt_neox", "phi", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss", "internlm3",
+            "glm4_moe", "deepseek_v3", "glm4_moe_lite")
+SCORED_EXPERTS = ("glm4_moe", "deepseek_v3", "glm4_moe_lite")
+# What no source tells of a model whose class would take another model's value.
+UNTOLD = {"moonshotai/Moonlight-16B-A3B": ["n_group"]}
 
 # Which of a family's biases on query, key and value are fixed; for the others config.json says attention_bias.
 FIXED_BIAS = {"qwen2": True, "mistral": False, "phi3": False, "gpt2": True, "gpt_bigcode": True, "phi": True, "mixtral": False,
               "qwen2_moe": True}
 BIAS_BY_DEFAULT = ("glm", "glm4", "gpt_neox", "gpt_oss")
-NO_OUTPUT_BIAS = ("qwen2", "mistral", "phi3", "glm", "glm4", "mixtral", "qwen2_moe")
+NO_OUTPUT_BIAS = ("qwen2", "mistral", "phi3", "glm", "glm4", "glm4_moe", "mixtral", "qwen2_moe")
 MLP_BIAS = ("gpt2", "gpt_bigcode", "gpt_neox", "phi")  # always
 QUERY_KEY_NORM = {"qwen3": "per_head_rmsnorm", "qwen3_moe": "per_head_rmsnorm", "gemma3_text": "per_head_rmsnorm",
                   "olmo2": "full_width_rmsnorm", "olmo3": "full_width_rmsnorm", "olmoe": "full_width_rmsnorm"}
@@ -89,7 +93,11 @@ def config_of(model):
     plain = kind in MLP_BIAS
     assert model["lm_head_bias"] == (kind == "phi") and model["gated_mlp"] != plain, model["hf_id"]
     assert model["norm_type"].startswith("layernorm" if plain else "rmsnorm"), model["hf_id"]
-    assert model["qk_norm"] == QUERY_KEY_NORM.get(kind), model["hf_id"]
+    if kind == "glm4_moe":
+        assert model["qk_norm"] in (None, "per_head_rmsnorm"), model["hf_id"]
+        config["use_qk_norm"] = model["qk_norm"] is not None
+    else:
+        assert model["qk_norm"] == QUERY_KEY_NORM.get(kind), model["hf_id"]
     if kind != "gpt_oss":  # whose clamped SwiGLU is no choice
         config["hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act"] = model["activation"]
     if kind in ("mistral", "phi3", "gemma2", "gemma3_text", "gpt_oss"):
@@ -100,6 +108,9 @@ def config_of(model):
     for key in ("sliding_window_pattern", "no_rope_layer_interval"):
         if key in pattern:
             config[key] = pattern[key]
+    if model["mla"]:
+        del config["head_dim"]
+        config |= model["mla"]
     if model["moe"]:
         config |= experts_of(kind, model["moe"])
     if kind in ("gpt2", "gpt_bigcode"):
@@ -108,6 +119,9 @@ def config_of(model):
 
 
 def experts_of(kind, moe):
+    if kind in SCORED_EXPERTS:
+        return {"n_routed_experts": moe["num_experts"], "num_experts_per_tok": moe["experts_per_tok"], "moe_intermediate_size": moe["moe_intermediate_size"],
+                "n_shared_experts": moe["num_shared_experts"]} | ({} if kind == "glm4_moe_lite" else {"first_k_dense_replace": moe["first_k_dense"]})
     assert moe["first_k_dense"] == 0 and moe["router_bias_params"] == (kind == "gpt_oss"), kind
     fields = {"num_local_experts" if kind in ("mixtral", "gpt_oss") else "num_experts": moe["num_experts"], "num_experts_per_tok": moe["experts_per_tok"]}
     if kind in ("mixtral", "olmoe", "gpt_oss"):
@@ -122,6 +136,8 @@ def model_entry(model):
     # The types of models with towers read "gemma3 (text: gemma3_text)": config.json's own is the first.
     kind = model["model_type"].split(" ")[0]
     parameters = model["computed_params"]
+    if kind in SCORED_EXPERTS:  # a bias for each expert's score is no parameter in transformers, but a buffer
+        parameters -= (model["num_hidden_layers"] - model["moe"]["first_k_dense"]) * model["moe"]["num_experts"]
     entry = {
         "id": model["hf_id"],
         "family": model["family"],
@@ -129,7 +145,9 @@ def model_entry(model):
         "parameters": parameters,
         "published": model["param_check"] == "exact",
     }
-    if "num_hidden_layers" in model.get("unresolved_fields", []):
+    if model["hf_id"] in UNTOLD:
+        entry["unresolved"] = UNTOLD[model["hf_id"]]
+    elif "num_hidden_layers" in model.get("unresolved_fields", []):
         entry["unresolved"] = model["unresolved_fields"]
     elif kind in EXECUTED:
         entry["config"] = config_of(model)

@@ -62,6 +62,10 @@ Tensor catLast(const Tensor &a, const Tensor &b);
 Tensor stackLast(const Tensor &a, const Tensor &b);           ///< torch.stack((a, b), dim=-1)
 Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n); ///< a.repeat_interleave(n, dim=-1): always a copy
 
+/// base[..., i:j].copy_(source): the source's gradient is cut out of a copy of the base's (csrc/autograd/functions/tensor.cpp:
+/// CopySlices).
+void copyIntoSlice(Tensor &base, const Tensor &source);
+
 // -- reductions
 Tensor meanLast(const Tensor &a);            ///< mean over the last dimension, kept as 1
 Tensor maxLast(const Tensor &a);             ///< a.max(dim=-1, keepdim=True).values
@@ -92,6 +96,8 @@ TopK topK(const Tensor &x, std::int64_t k);                                    /
 Tensor indexRows(const Tensor &t, const Tensor &rows, int dim = 0);            ///< t[rows], t[:, rows]: a copy
 Tensor indexPairs(const Tensor &t, const Tensor &rows, const Tensor &columns); ///< t[rows, columns], a copy
 void addRows(Tensor &t, const Tensor &rows, const Tensor &source);             ///< t.index_add_(0, rows, source)
+Tensor gather(const Tensor &t, const Tensor &indices);                         ///< t.gather(1, indices)
+Tensor maskedFill(const Tensor &t, const Tensor &mask);                        ///< t.masked_fill(mask, a number), the mask of t's sizes
 Tensor sumOver(const Tensor &t, int dim, bool keepDim);                        ///< t.sum(dim)
 void divideInPlace(Tensor &a, const Tensor &b);                                ///< a /= b
 /// F.grouped_mm: rows of [n, in] by the matrix of their group, weight [E, in, out]; `offsets` end the groups.

@@ -25,11 +25,12 @@ void countAttention(Tape &tape, const Tensor &q, const Tensor &k, const Tensor &
 Tensor emptyLike(const Tensor &like, const char *op) { return like->tape->make(like.sizes(), preservedStrides(like), like.dtype(), op); }
 
 /// [B, H, S, D] lying in memory as [B, S, H, D], whatever the layout of `like`.
-Tensor emptyHeadsInside(const Tensor &like, const char *op)
+Tensor emptyHeadsInside(const Tensor &like, const Dims &s, const char *op)
 {
-    const Dims &s = like.sizes();
     return like->tape->make(s, {s[1] * s[2] * s[3], s[3], s[1] * s[3], 1}, like.dtype(), op);
 }
+
+Tensor emptyHeadsInside(const Tensor &like, const char *op) { return emptyHeadsInside(like, like.sizes(), op); }
 
 /// The gradients of query, key and value, which one kernel makes whether all are asked for or not.
 void giveAll(BackwardCall &call, Tensor dq, Tensor dk, Tensor dv)
@@ -148,7 +149,9 @@ Tensor efficient(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor
     tape.save(node, 3, bias);
     if (tape.stopped())
         return {};
-    Tensor out = emptyHeadsInside(q, efficientName);
+    Dims sizes = q.sizes();
+    sizes[sizes.rank() - 1] = v.size(-1);
+    Tensor out = emptyHeadsInside(q, sizes, efficientName);
     if (!tape.lastWasKept())
         countAttention(tape, q, k, v);
     Tensor lse = tape.empty({q.size(0), q.size(1), roundUp(q.size(2), 32)}, DType::Float32, efficientName);
@@ -232,7 +235,7 @@ Tensor scaledDotProductAttention(Tensor query, Tensor key, Tensor value, Tensor 
     const DType dtype = query.dtype();
     const std::int64_t d = query.size(-1);
 
-    if (isHalf(dtype) && !mask && d <= 256) {
+    if (isHalf(dtype) && !mask && d <= 256 && value.size(-1) == d) {
         const std::int64_t padded = roundUp(d, 8);
         if (padded == d)
             return flash(query, key, value);

@@ -52,14 +52,15 @@ void divBackward(BackwardCall &call)
 {
     // Formulas run in the order of the arguments' names: other before self. -grad * ((self / other) / other)
     Tensor other = call.unpack(1), self = call.needs(1) ? call.unpack(0) : Tensor();
+    const DType dtype = promote(call.grad.dtype(), other.dtype());
     if (call.needs(1)) {
-        const Tensor quotient = unary(self, "aten.div.Tensor");
-        const Tensor twice = unary(quotient, "aten.div.Tensor");
+        const Tensor quotient = unary(self, "aten.div.Tensor", dtype);
+        const Tensor twice = unary(quotient, "aten.div.Tensor", dtype);
         const Tensor negated = unary(call.grad, "aten.neg.default");
-        call.give(1, unary(negated, "aten.mul.Tensor"));
+        call.give(1, unary(negated, "aten.mul.Tensor", dtype));
     }
     if (call.needs(0))
-        call.give(0, unary(call.grad, "aten.div.Tensor"));
+        call.give(0, unary(call.grad, "aten.div.Tensor", dtype));
 }
 constexpr Operator divOperator{"DivBackward0", divBackward};
 
@@ -127,6 +128,45 @@ TopK topK(const Tensor &x, std::int64_t k)
     out.indices = tape.empty(sizes, DType::Int64, "aten.topk.default");
     tape.attach(node, out.values);
     tape.save(node, 0, out.indices);
+    return out;
+}
+
+Tensor gather(const Tensor &t, const Tensor &indices)
+{
+    // gather_backward: zeros, the gradient added to them in place (scatter_add_)
+    static constexpr Operator op{"GatherBackward0", [](BackwardCall &call) {
+                                     const Tensor chosen = call.unpack(0);
+                                     call.give(0, call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.new_zeros.default"));
+                                 }};
+    if (halted(t) || !indices)
+        return {};
+    Tape &tape = *t->tape;
+    Node *node = tape.record(op, {&t});
+    if (node)
+        node->sizes = t.sizes();
+    tape.save(node, 0, indices);
+    if (tape.stopped())
+        return {};
+    Tensor out = tape.empty(indices.sizes(), t.dtype(), "aten.gather.default");
+    tape.attach(node, out);
+    return out;
+}
+
+Tensor maskedFill(const Tensor &t, const Tensor &mask)
+{
+    static constexpr Operator op{"MaskedFillBackward0", [](BackwardCall &call) {
+                                     const Tensor filled = call.unpack(0);
+                                     call.give(0, unary(call.grad, "aten.masked_fill.Scalar"));
+                                 }};
+    if (halted(t) || !mask)
+        return {};
+    Tape &tape = *t->tape;
+    Node *node = tape.record(op, {&t});
+    tape.save(node, 0, mask);
+    if (tape.stopped())
+        return {};
+    Tensor out = unary(t, "aten.masked_fill.Scalar");
+    tape.attach(node, out);
     return out;
 }
 

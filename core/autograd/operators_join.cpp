@@ -67,4 +67,37 @@ Tensor repeatInterleaveLast(const Tensor &a, std::int64_t n)
     return view(clone(expand(unsqueeze(a, a.rank()), repeated), contiguousStrides(repeated)), flat);
 }
 
+namespace {
+
+void copySlicesBackward(BackwardCall &call)
+{
+    Tensor base = call.tape.empty(call.node.sizes, call.grad.dtype(), "aten.new_empty_strided.default");
+    const Dims &slice = call.node.strides; // the source's sizes
+    Tensor cut = call.tape.empty(slice, call.grad.dtype(), "aten.clone.default");
+    Tensor zeros = call.needs(0) ? call.tape.empty(slice, call.grad.dtype(), "aten.zeros_like.default") : Tensor();
+    if (call.needs(1))
+        call.give(1, to(cut, static_cast<DType>(call.node.scalars[0])));
+    cut.reset();
+    zeros.reset();
+    if (call.needs(0))
+        call.give(0, std::move(base));
+}
+constexpr Operator copySlicesOperator{"CopySlices", copySlicesBackward};
+
+} // namespace
+
+void copyIntoSlice(Tensor &base, const Tensor &source)
+{
+    if (halted(source) || !base)
+        return base.reset();
+    Tape &tape = *base->tape;
+    Node *node = tape.record(copySlicesOperator, {&base, &source});
+    if (!node)
+        return;
+    node->sizes = base.sizes();
+    node->strides = source.sizes();
+    node->scalars[0] = static_cast<std::int64_t>(source.dtype());
+    tape.rebase(node, base);
+}
+
 } // namespace headroom::autograd

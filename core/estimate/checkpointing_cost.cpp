@@ -3,15 +3,18 @@
 #include "core/estimate/checkpointing_cost.h"
 
 #include "core/estimate/step_record.h"
+#include "core/network/selective.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
 #include "core/units/cancelled.h"
 #include "core/units/checked.h"
 
+#include <algorithm>
 #include <array>
 #include <new>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headroom {
 
@@ -67,6 +70,28 @@ std::string formatFlops(double flops)
     for (; flops >= 1000 && unit + 1 < units.size(); ++unit)
         flops /= 1000;
     return fmt::format("{:.{}f} {}", flops, unit == 0 ? 0 : flops < 10 ? 2 : flops < 100 ? 1 : 0, units[unit]);
+}
+
+std::string unkeptOperatorsSentence(const Estimate &estimate)
+{
+    if (estimate.plan.checkpointing != Checkpointing::Selective || !estimate.record)
+        return {};
+    std::vector<std::string> idle;
+    for (const std::string &name : estimate.plan.selective.operators) {
+        Selective alone;
+        alone.operators = {name};
+        const auto policy = network::makeKeptResultPolicy(alone);
+        const auto &storages = estimate.record->trace().storages;
+        const bool keeps = std::any_of(storages.begin(), storages.end(), [&](const autograd::StorageRecord &s) {
+            return s.kept && policy->considers(s.op) && policy->keeps(s.op, s.module);
+        });
+        if (!keeps)
+            idle.push_back(name);
+    }
+    if (idle.empty())
+        return {};
+    return fmt::format("Of {} no result is kept: in the layers as this plan runs them there is no such operator.",
+                       fmt::join(idle, idle.size() == 2 ? " and " : ", "));
 }
 
 std::string recomputationSentence(const Estimate &estimate)

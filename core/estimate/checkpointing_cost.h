@@ -23,6 +23,10 @@ std::string savedSentence(Bytes saved, ByteUnit unit);
 /// checkpointed.
 std::string recomputationSentence(const Estimate &estimate);
 
+/// "Of bmm and softmax no result is kept: ...": of the operators whose results are to be kept, those without any. Empty
+/// where all have some.
+std::string unkeptOperatorsSentence(const Estimate &estimate);
+
 /// "1.2 TFLOPs"
 std::string formatFlops(double flops);
 

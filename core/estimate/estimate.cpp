@@ -204,6 +204,8 @@ void addNotes(Estimate &estimate, const Gpu *first)
                                                             : ""));
     if (std::string sentence = recomputationSentence(estimate); !sentence.empty())
         note(Severity::Information, "checkpointing", std::move(sentence));
+    if (std::string sentence = unkeptOperatorsSentence(estimate); !sentence.empty())
+        note(Severity::Warning, "selective.operators", std::move(sentence));
     addDeepSpeedNotes(estimate);
     if (plan.optimizer.kind == OptimizerKind::Muon)
         note(Severity::Information, "optimizer.kind",

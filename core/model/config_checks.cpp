@@ -202,10 +202,12 @@ void checkConfigKeys(ConfigReader &reader, const ModelConfig &config, const Mode
     checkExperts(reader, config, family);
     checkDtype(reader);
     Checker check(reader, nullptr, {});
-    check.numbers({"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "initializer_range"}, 0.0, HUGE_VAL, true, "for example 1e-6");
+    check.numbers({"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps", "initializer_range"}, 0.0, HUGE_VAL,
+                  true, "for example 1e-6");
     check.numbers({"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar"}, 0.0, HUGE_VAL, false,
                   "take it from the model's own config.json");
-    check.numbers({"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "router_aux_loss_coef"},
+    check.numbers({"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "router_aux_loss_coef",
+                   "logit_scale", "swiglu_limit", "routed_scaling_factor"},
                   -HUGE_VAL, HUGE_VAL, true, "take it from the model's own config.json");
     check.wholeNumbers({"sliding_window", "max_window_layers"}, "write a whole number, or null");
     for (const std::string_view key : {"use_cache", "use_sliding_window"})

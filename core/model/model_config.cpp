@@ -288,8 +288,99 @@ std::vector<bool> readDenseLayers(ConfigReader &reader, const ModelConfig &confi
     return std::find(dense.begin(), dense.end(), true) == dense.end() ? std::vector<bool>() : dense;
 }
 
+bool hasLatentAttention(std::string_view modelType)
+{
+    return modelType == "deepseek_v3" || modelType == "glm4_moe_lite" || modelType == "youtu";
+}
+
+/// Multi-head latent attention. Its classes call head_dim what is rotated (DeepseekV3Config.__post_init__).
+void readLatentAttention(ConfigReader &reader, ModelConfig &config)
+{
+    const bool lite = config.modelType == "glm4_moe_lite";
+    config.latentWidth = reader.count("kv_lora_rank", 512, mostWidth);
+    config.queryLatentWidth = reader.isNull("q_lora_rank") ? 0 : reader.count("q_lora_rank", lite ? 768 : 1536, mostWidth);
+    config.rotaryDim = config.headDim = reader.count("qk_rope_head_dim", 64, mostWidth);
+    config.plainHeadDim = reader.count("qk_nope_head_dim", lite ? 192 : 128, mostWidth);
+    config.valueHeadDim = reader.count("v_head_dim", lite ? 256 : 128, mostWidth);
+    config.interleavedRotation = reader.flag("rope_interleave", true);
+    if (config.rotaryDim % 2 != 0)
+        reader.fail(reader.lineOf("qk_rope_head_dim", 0), "qk_rope_head_dim",
+                    fmt::format("{} is odd, but rotary embeddings turn pairs", config.rotaryDim), "give an even number");
+    if (config.keyValueHeads != config.heads)
+        reader.fail(reader.lineOf("num_key_value_heads", 0), "num_key_value_heads",
+                    "latent attention makes keys and values for every head: transformers stops with fewer",
+                    "make it equal to num_attention_heads");
+}
+
+/// mlp_layer_types: "dense" or "sparse" for each layer; all but the first have experts where it is missing.
+void readMlpTypes(ConfigReader &reader, ModelConfig &config)
+{
+    config.denseLayers.assign(static_cast<std::size_t>(config.layers), false);
+    config.denseLayers.front() = true;
+    const JsonValue *types = reader.find("mlp_layer_types");
+    if (types == nullptr)
+        return;
+    const auto *list = types->array();
+    if (list == nullptr || static_cast<std::int64_t>(list->size()) != config.layers)
+        return reader.fail(types->line, "mlp_layer_types", fmt::format("must be a list of {} strings, one for each layer", config.layers),
+                           "or leave it out");
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const std::string *type = (*list)[i].string();
+        if (type == nullptr || (*type != "dense" && *type != "sparse"))
+            return reader.fail((*list)[i].line, fmt::format("mlp_layer_types[{}]", i), "must be \"dense\" or \"sparse\"",
+                               "\"sparse\" where a layer has experts");
+        config.denseLayers[i] = *type == "dense";
+    }
+    if (std::find(config.denseLayers.begin(), config.denseLayers.end(), true) == config.denseLayers.end())
+        config.denseLayers.clear();
+}
+
+/// Experts of GLM-4.5 and its likes, in all but the first layers.
+void readScoredExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
+{
+    const bool sarvam = config.modelType == "sarvam_moe";
+    const auto named = [&](std::initializer_list<std::string_view> keys) {
+        for (const std::string_view key : keys)
+            if (reader.find(key) != nullptr)
+                return key;
+        return *keys.begin();
+    };
+    const std::string_view experts =
+        sarvam ? named({"n_routed_experts", "num_local_experts", "num_experts"}) : named({"n_routed_experts", "num_local_experts"});
+    config.experts = reader.count(experts, family.experts, mostWidth);
+    config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
+    config.expertIntermediateSize = reader.count("moe_intermediate_size", family.expertWidth, mostIntermediate);
+    const std::string_view shared = sarvam ? named({"n_shared_experts", "num_shared_experts"}) : "n_shared_experts";
+    config.sharedExpertIntermediateSize = checkedMultiply(reader.count(shared, 1, mostWidth), config.expertIntermediateSize);
+    const bool deepSeek = config.modelType == "deepseek_v3";
+    config.expertGroups = reader.count("n_group", deepSeek ? 8 : 1, mostWidth);
+    config.bestExpertGroups = reader.count("topk_group", deepSeek ? 4 : 1, mostWidth);
+    config.normalisesExperts = reader.flag("norm_topk_prob", true);
+    if (reader.issue())
+        return;
+    if (config.experts % config.expertGroups != 0 || config.experts / config.expertGroups < 2)
+        reader.fail(reader.lineOf("n_group", 0), "n_group",
+                    fmt::format("{} experts cannot be shared out among {} groups of two or more", config.experts, config.expertGroups),
+                    "the number of experts must be a multiple of n_group, at least twice as large");
+    else if (config.bestExpertGroups > config.expertGroups)
+        reader.fail(reader.lineOf("topk_group", 0), "topk_group",
+                    fmt::format("of {} groups {} cannot be chosen", config.expertGroups, config.bestExpertGroups), "lower it");
+    else if (config.expertsPerToken > config.experts)
+        reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
+                    fmt::format("a token cannot go to {} of {} experts", config.expertsPerToken, config.experts), "lower it");
+    if (config.modelType == "glm4_moe_lite")
+        return readMlpTypes(reader, config);
+    const std::int64_t dense = reader.countFromZero("first_k_dense_replace", deepSeek ? 3 : 1, mostLayerNumber);
+    if (dense > 0) {
+        config.denseLayers.assign(static_cast<std::size_t>(config.layers), false);
+        std::fill_n(config.denseLayers.begin(), std::min(dense, config.layers), true);
+    }
+}
+
 void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
 {
+    if (config.modelType == "glm4_moe" || config.modelType == "sarvam_moe" || hasLatentAttention(config.modelType))
+        return readScoredExperts(reader, config, family);
     const std::string_view key = reader.find("num_local_experts") != nullptr ? "num_local_experts" : "num_experts";
     const bool optional = config.modelType == "granitemoehybrid"; // 0: none
     config.experts = optional ? reader.countFromZero(key, family.experts, mostWidth) : reader.count(key, family.experts, mostWidth);
@@ -356,7 +447,7 @@ void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, co
                     "attention to later tokens is not executed by this version's engine yet", "set it to false");
     for (const std::string_view key :
          {"add_cross_attention", "reorder_and_upcast_attn", "qk_layernorm", "use_qk_norm", "output_router_logits"})
-        if (reader.flag(key, false))
+        if (reader.flag(key, false) && !(key == "use_qk_norm" && config.queryKeyNorm))
             reader.fail(reader.lineOf(key, 0), key, "what it switches on is not executed by this version's engine yet", "set it to false");
     if (reader.find("clip_qkv") != nullptr)
         reader.fail(reader.lineOf("clip_qkv", 0), "clip_qkv", "clipped projections are not executed by this version's engine yet",
@@ -376,6 +467,21 @@ void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, co
     if (const JsonValue *value = reader.find("text_config"))
         reader.fail(value->line, "text_config", "a model of several towers is not executed by this version's engine yet",
                     "take the config.json of a model for text alone");
+}
+
+/// A model of several towers: whether the one for text alone is executed.
+void explainTowers(const ConfigReader &reader, std::string_view modelType, Issue &refused)
+{
+    const JsonValue *text = reader.find("text_config");
+    const JsonValue *type = text == nullptr ? nullptr : text->find("model_type");
+    const std::string *name = type == nullptr ? nullptr : type->string();
+    if (name == nullptr)
+        return;
+    refused.what = fmt::format("{}: models of several towers are not executed by this version's engine yet", excerpt(modelType));
+    if (const std::optional<Issue> other = unsupportedReason(*name))
+        refused.hint = fmt::format("nor is its text model ({})", other->what);
+    else
+        refused.hint = fmt::format("for the text model alone give the config.json's text_config, whose model_type is {}", *name);
 }
 
 bool isCountable(const ModelConfig &config)
@@ -405,7 +511,10 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.modelType = reader.text("model_type", "llama");
     if (reader.issue())
         return *reader.issue();
+    if (config.modelType == "gpt-sw3") // transformers reads its config as GPT-2's (configuration_auto.py)
+        config.modelType = "gpt2";
     if (std::optional<Issue> refused = unsupportedReason(config.modelType)) {
+        explainTowers(reader, config.modelType, *refused);
         refused->line = reader.find("model_type")->line;
         refused->where = joinPath(where, "model_type");
         return *refused;
@@ -457,7 +566,9 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         reader.fail(reader.lineOf(keys.hidden, json.line), keys.hidden,
                     fmt::format("{} is not a multiple of the {} attention heads", config.hiddenSize, config.heads),
                     family.dividesHidden ? "hidden_size must be a multiple of num_attention_heads" : "or give head_dim");
-    config.headDim = derivedHeadDim ? config.hiddenSize / config.heads : reader.count("head_dim", family.headDim, mostWidth);
+    config.headDim = derivedHeadDim ? config.hiddenSize / config.heads
+                     : readsHeadDim ? reader.count("head_dim", family.headDim, mostWidth)
+                                    : family.headDim;
     if (!reader.issue() && !family.learnedPositions && config.headDim % 2 != 0)
         reader.fail(reader.lineOf("head_dim", json.line), "head_dim",
                     fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
@@ -471,11 +582,14 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.outputBias = family.outputBiasKey.empty() ? config.queryKeyValueBias && family.biasOnOutput
                                                      : reader.flag(family.outputBiasKey, family.biasOnOutput);
     config.mlpBias = family.biasOnMlp ? config.queryKeyValueBias : family.readsMlpBias && reader.flag("mlp_bias", family.mlpBias);
-    config.queryKeyNorm = family.queryKeyNorm;
+    const bool scored = config.modelType == "glm4_moe" || config.modelType == "sarvam_moe";
+    config.queryKeyNorm = scored ? reader.flag("use_qk_norm", config.modelType == "sarvam_moe") : family.queryKeyNorm;
 
     config.ropeType = readRopeType(reader, config, false);
     config.slidingRopeType = readRopeType(reader, config, true);
     config.rotaryDim = readRotaryDim(reader, config, family);
+    if (hasLatentAttention(config.modelType))
+        readLatentAttention(reader, config);
     if (config.modelType == "smollm3")
         config.rotaryLayers = readRotaryLayers(reader, static_cast<std::size_t>(config.layers));
     config.slidingWindow = readWindow(reader, family);

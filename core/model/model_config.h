@@ -51,6 +51,13 @@ struct ModelConfig {
     std::int64_t expertsPerToken = 0;              ///< num_experts_per_tok
     std::int64_t expertIntermediateSize = 0;       ///< width of one expert
     std::int64_t sharedExpertIntermediateSize = 0; ///< width of the expert that all tokens go to (qwen2_moe); 0: none
+    std::int64_t latentWidth = 0;                  ///< kv_lora_rank: of the row that keys and values are made from (deepseek_v3)
+    std::int64_t queryLatentWidth = 0;             ///< q_lora_rank; 0: queries are projected at once
+    std::int64_t plainHeadDim = 0;                 ///< qk_nope_head_dim: what of a query or key is not rotated; rotaryDim: the rest
+    std::int64_t valueHeadDim = 0;                 ///< v_head_dim
+    bool interleavedRotation = false;              ///< rope_interleave
+    std::int64_t expertGroups = 1;                 ///< n_group: experts are chosen from the best groups (glm4_moe)
+    std::int64_t bestExpertGroups = 1;             ///< topk_group
     bool normalisesExperts = false;                ///< norm_topk_prob: the chosen experts' weights are divided by their sum
     std::vector<bool> denseLayers; ///< per layer: an MLP instead of experts (mlp_only_layers, decoder_sparse_step); empty: none
     bool logitSoftcapping = false; ///< final_logit_softcapping: the logits are bounded (gemma2, gemma3)

@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/model_families.h"
 
-#include "core/model/model_config.h"
-#include "core/units/text.h"
-
 #include <array>
 
 #include <fmt/format.h>
@@ -387,6 +384,49 @@ constexpr std::array families{
                 .biasKey = attentionBias,
                 .biasOnOutput = true,
                 .activation = "relu2"},
+    ModelFamily{.modelType = "deepseek_v3",
+                .headDim = 64,
+                .maxPositions = 4096,
+                .biasKey = attentionBias,
+                .biasOnOutput = true,
+                .experts = 256,
+                .expertsPerToken = 8,
+                .expertWidth = 2048,
+                .headDimRule = HeadDimRule::Unread},
+    ModelFamily{.modelType = "glm4_moe_lite",
+                .headDim = 64,
+                .maxPositions = 202752,
+                .biasKey = attentionBias,
+                .biasOnOutput = true,
+                .experts = 64,
+                .expertsPerToken = 4,
+                .expertWidth = 1536,
+                .headDimRule = HeadDimRule::Unread},
+    ModelFamily{.modelType = "youtu",
+                .headDim = 64,
+                .maxPositions = 131072,
+                .biasKey = attentionBias,
+                .biasOnOutput = true,
+                .tied = true,
+                .headDimRule = HeadDimRule::Unread},
+    ModelFamily{.modelType = "glm4_moe",
+                .keyValueHeads = 8,
+                .maxPositions = 131072,
+                .biasKey = attentionBias,
+                .partialRotary = 0.5,
+                .readsPartialRotary = true,
+                .experts = 128,
+                .expertsPerToken = 8,
+                .expertWidth = 1408},
+    ModelFamily{.modelType = "sarvam_moe",
+                .keyValueHeads = 4,
+                .headDim = 64,
+                .maxPositions = 131072,
+                .biasKey = attentionBias,
+                .readsPartialRotary = true,
+                .experts = 128,
+                .expertsPerToken = 6,
+                .expertWidth = 1024},
     ModelFamily{.modelType = "granitemoe",
                 .maxPositions = 2048,
                 .biasKey = attentionBias,
@@ -476,41 +516,12 @@ const ModelFamily *findModelFamily(std::string_view modelType)
     return nullptr;
 }
 
-std::optional<Issue> unsupportedReason(std::string_view modelType)
+std::string executedModelTypes()
 {
-    if (findModelFamily(modelType) != nullptr)
-        return std::nullopt;
-
-    struct Reason {
-        std::string_view modelType, what;
-    };
-    constexpr std::string_view experts = "this family's routed experts are not executed by this version's engine yet";
-    constexpr std::string_view latent = "multi-head latent attention is not executed by this version's engine yet";
-    constexpr std::string_view linear = "linear attention is not executed by this version's engine yet";
-    constexpr std::string_view towers = "models of several towers are not executed by this version's engine yet";
-    constexpr std::array reasons{
-        Reason{"phimoe", experts},      Reason{"glm4_moe", experts},
-        Reason{"deepseek_v2", latent},  Reason{"deepseek_v3", latent},
-        Reason{"deepseek_v32", latent}, Reason{"deepseek_v4", latent},
-        Reason{"kimi_k2", latent},      Reason{"glm4_moe_lite", latent},
-        Reason{"glm_moe_dsa", latent},  Reason{"qwen3_next", linear},
-        Reason{"qwen3_5", linear},      Reason{"qwen3_5_text", linear},
-        Reason{"qwen3_5_moe", linear},  Reason{"qwen3_5_moe_text", linear},
-        Reason{"gemma3", towers},       Reason{"gemma4", towers},
-        Reason{"llama4", towers},       Reason{"bert", "an encoder has no causal language-model loss; only decoders are executed"},
-    };
-    std::string executed;
+    std::string types;
     for (const ModelFamily &family : families)
-        executed += fmt::format("{}{}", executed.empty() ? "this version executes " : ", ", family.modelType);
-    Issue issue{{}, 0, "model_type", {}, executed};
-    for (const Reason &reason : reasons)
-        if (reason.modelType == modelType)
-            issue.what = fmt::format("{}: {}", modelType, reason.what);
-    if (modelType == "gemma3")
-        issue.hint = "for the text model alone take the config.json's text_config, whose model_type is gemma3_text";
-    if (issue.what.empty())
-        issue.what = fmt::format("{}: not executed by this version's engine yet", excerpt(modelType));
-    return issue;
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", family.modelType);
+    return types;
 }
 
 } // namespace headroom

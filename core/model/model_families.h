@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace headroom {
@@ -84,6 +85,9 @@ struct ModelFamily {
     bool headBias = false;     ///< a bias on lm_head
     bool queryKeyNorm = false; ///< norms over query and key, by the names q_norm and k_norm
 };
+
+/// "llama, mistral, ...": what the engine executes.
+std::string executedModelTypes();
 
 /// The family of that model_type; null where the engine does not execute it.
 const ModelFamily *findModelFamily(std::string_view modelType);

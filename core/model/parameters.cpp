@@ -74,6 +74,8 @@ private:
             matrix("self_attn.qkv_proj.weight", Group::Attention, checkedAdd(m_queries, checkedMultiply(2, m_keys)), m_hidden);
             return;
         }
+        if (m_config.latentWidth > 0)
+            return latentAttention();
         if (is("gpt_oss"))
             vector("self_attn.sinks", Group::Attention, m_config.heads);
         const bool bias = m_config.queryKeyValueBias;
@@ -94,6 +96,27 @@ private:
             vector("self_attn.query_layernorm.weight", Group::Norm, m_config.headDim);
             vector("self_attn.key_layernorm.weight", Group::Norm, m_config.headDim);
         }
+    }
+
+    void latentAttention()
+    {
+        const bool bias = m_config.queryKeyValueBias;
+        const std::int64_t heads = m_config.heads, latent = m_config.latentWidth, narrow = m_config.queryLatentWidth;
+        const std::int64_t queries = checkedMultiply(heads, checkedAdd(m_config.plainHeadDim, m_config.rotaryDim));
+        if (narrow == 0) {
+            matrix("self_attn.q_proj.weight", Group::Attention, queries, m_hidden);
+        } else {
+            linear("self_attn.q_a_proj.weight", "self_attn.q_a_proj.bias", Group::Attention, narrow, m_hidden, bias);
+            vector("self_attn.q_a_layernorm.weight", Group::Norm, narrow);
+            matrix("self_attn.q_b_proj.weight", Group::Attention, queries, narrow);
+        }
+        linear("self_attn.kv_a_proj_with_mqa.weight", "self_attn.kv_a_proj_with_mqa.bias", Group::Attention,
+               checkedAdd(latent, m_config.rotaryDim), m_hidden, bias);
+        vector("self_attn.kv_a_layernorm.weight", Group::Norm, latent);
+        matrix("self_attn.kv_b_proj.weight", Group::Attention,
+               checkedMultiply(heads, checkedAdd(m_config.plainHeadDim, m_config.valueHeadDim)), latent);
+        linear("self_attn.o_proj.weight", "self_attn.o_proj.bias", Group::Attention, m_hidden,
+               checkedMultiply(heads, m_config.valueHeadDim), m_config.outputBias);
     }
 
     void mlp()
@@ -129,14 +152,21 @@ private:
             return gptOssExperts();
         const auto router = [&] { matrix("mlp.gate.weight", Group::Mlp, m_config.experts, m_hidden); };
         const std::int64_t width = m_config.expertIntermediateSize, shared = m_config.sharedExpertIntermediateSize;
-        if (!is("qwen3_moe"))
+        const bool expertsFirst = is("qwen3_moe") || m_config.latentWidth > 0 || is("glm4_moe") || is("sarvam_moe");
+        if (!expertsFirst)
             router();
         m_visit("mlp.experts.gate_up_proj", Group::Mlp, Shape{m_config.experts, checkedMultiply(2, width), m_hidden});
         m_visit("mlp.experts.down_proj", Group::Mlp, Shape{m_config.experts, m_hidden, width});
-        if (is("qwen3_moe"))
+        if (expertsFirst)
             router();
         if (shared == 0)
             return;
+        if (!is("qwen2_moe")) {
+            matrix("mlp.shared_experts.gate_proj.weight", Group::Mlp, shared, m_hidden);
+            matrix("mlp.shared_experts.up_proj.weight", Group::Mlp, shared, m_hidden);
+            matrix("mlp.shared_experts.down_proj.weight", Group::Mlp, m_hidden, shared);
+            return;
+        }
         matrix("mlp.shared_expert.gate_proj.weight", Group::Mlp, shared, m_hidden);
         matrix("mlp.shared_expert.up_proj.weight", Group::Mlp, shared, m_hidden);
         matrix("mlp.shared_expert.down_proj.weight", Group::Mlp, m_hidden, shared);

@@ -24,6 +24,14 @@ constexpr std::array otherModules{Joined{"gate", router}, Joined{"gate_proj", ga
 
 const std::array<Joined, 4> &modulesOf(bool mixtral) { return mixtral ? mixtralModules : otherModules; }
 
+/// Of the model types that are executed those that transformers 5.24, conversion_mapping.py: _MODEL_TO_CONVERSION_PATTERN lists as
+/// "mixtral" or "qwen2_moe" beside Mixtral itself.
+bool isJoined(std::string_view modelType)
+{
+    constexpr std::array types{"mixtral", "qwen3_moe", "olmoe", "glm4_moe", "deepseek_v3", "glm4_moe_lite"};
+    return std::find(types.begin(), types.end(), modelType) != types.end();
+}
+
 const Joined *findJoined(bool mixtral, std::string_view name)
 {
     for (const Joined &joined : modulesOf(mixtral))
@@ -41,8 +49,7 @@ bool namesModule(std::string_view module, std::string_view name)
 
 AdapterTargets::AdapterTargets(const ModelConfig &config, const Targets &targets, Version transformers)
     : m_allLinear(targets.allLinear)
-    , m_joined(transformers >= Version{5, 0} &&
-               (config.modelType == "mixtral" || config.modelType == "qwen3_moe" || config.modelType == "olmoe"))
+    , m_joined(transformers >= Version{5, 0} && isJoined(config.modelType))
     , m_mixtral(config.modelType == "mixtral")
 {
     for (const std::string &name : targets.names)

@@ -27,11 +27,13 @@ class NameCollector : public ModuleVisitor
 {
 public:
     std::vector<std::string_view> linears, embeddings, others;
+    std::vector<std::string_view> holders; ///< modules of their own kind that hold parameters: routers, experts
 
     void linear(Linear &module) override { add(linears, module.names.self); }
     void norm(RmsNorm &module) override { add(others, module.name); }
     void layerNorm(LayerNorm &module) override { add(others, module.name); }
     void embedding(Embedding &module) override { add(embeddings, module.name); }
+    void parameter(Tensor &, const char *module) override { add(holders, module); }
 
 private:
     static void add(std::vector<std::string_view> &names, std::string_view name)
@@ -104,6 +106,10 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
                          std::string(modules.linears.front().substr(modules.linears.front().rfind('.') + 1)) + "\"]");
     for (const std::string &name : method.modulesToSave) {
         const auto matches = [&](std::string_view module) { return isSaved(module, {name}); };
+        if (!name.empty() && anyOf(modules.holders, matches))
+            return issue("method.modules_to_save",
+                         "copies of \"" + name + "\", a module of its own kind, are not executed by this version's engine yet",
+                         "name Linears, embeddings or norms, for example lm_head");
         if (name.empty() || !(anyOf(modules.linears, matches) || anyOf(modules.embeddings, matches) || anyOf(modules.others, matches)))
             return issue("method.modules_to_save", "the model has no module whose name ends in \"" + name + "\"",
                          "use for example " + listed(modules.embeddings) + ", lm_head or " + listed({modules.others.back()}));

@@ -44,6 +44,8 @@ MakeDecoderModel makeJais2;       ///< jais2
 MakeDecoderModel makeNemotron;    ///< nemotron
 MakeDecoderModel makeVaultGemma;  ///< vaultgemma
 MakeDecoderModel makeBitNet;      ///< bitnet
+MakeDecoderModel makeDeepSeek;    ///< deepseek_v3, glm4_moe_lite, youtu
+MakeDecoderModel makeGlm4Moe;     ///< glm4_moe, sarvam_moe
 MakeDecoderModel makeGraniteMoe;  ///< granitemoe, granitemoeshared, granitemoehybrid without state-space layers
 MakeDecoderModel makeOpt;         ///< opt
 MakeDecoderModel makeGptJ;        ///< gptj, codegen

@@ -109,6 +109,10 @@ std::optional<Issue> unsupportedSelection(const TrainingPlan &plan, const ModelC
         return refuse("selective.operators",
                       "the biases of experts are added into their product's own memory: PyTorch stops where that was kept",
                       "leave experts and mlp out");
+    if ((names("attention") || selective.policy == SelectivePolicy::Torchtitan) && plan.attention == AttentionKind::FlashAttention2)
+        return refuse(names("attention") ? "selective.operators" : "selective",
+                      "the flash-attn package's attention is none of the operators that are kept: it would run again",
+                      "set attention to sdpa");
     if (names("attention") && plan.attention == AttentionKind::Eager)
         return refuse("selective.operators", "eager attention is no operator of its own, but products and a softmax",
                       "name bmm and softmax, or set attention to sdpa");
@@ -217,8 +221,11 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (plan.attention != AttentionKind::Eager && model.modelType == "gpt_oss")
         return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for gpt_oss: its attention has sinks",
                       "set it to eager");
-    if (model.experts > 0 && model.modelType.starts_with("granitemoe") && transformersVersion(plan) < Version{5, 0})
-        return refuse("runtime.transformers", "Granite's experts are executed as transformers has them from version 5 on alone",
+    constexpr std::string_view olderExperts[] = {"mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss"};
+    if (model.experts > 0 && transformersVersion(plan) < Version{5, 0} &&
+        std::find(std::begin(olderExperts), std::end(olderExperts), model.modelType) == std::end(olderExperts))
+        return refuse("runtime.transformers",
+                      fmt::format("the experts of {} are executed as transformers has them from version 5 on alone", model.modelType),
                       "set it to 5.0 or later");
     if (std::optional<Issue> issue = unsupportedLoss(plan, model))
         return issue;

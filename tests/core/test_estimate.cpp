@@ -250,6 +250,10 @@ private slots:
         set(plan, "method.targets", R"(["q_proj"])");
         set(plan, "method.modules_to_save", R"(["score"])");
         QCOMPARE(estimate(plan).issue().where, std::string("method.modules_to_save"));
+        plan.model.config = R"({"model_type": "mixtral", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 100, "num_local_experts": 4})";
+        set(plan, "method.modules_to_save", R"(["gate"])"); // there is one, but it is no Linear
+        QVERIFY(estimate(plan).issue().what.find("module of its own kind") != std::string::npos);
     }
 
     void unknownModelsAreRefused()

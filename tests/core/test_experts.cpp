@@ -41,6 +41,21 @@ class TestExperts : public QObject
     Q_OBJECT
 
 private slots:
+    /// Only some families' experts are known as modules of their own.
+    void newerFamiliesNeedTransformers5()
+    {
+        TrainingPlan plan;
+        plan.model = {};
+        plan.model.preset.clear();
+        plan.model.config = R"({"model_type": "granitemoe", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 100, "num_local_experts": 4})";
+        plan.batch.sequenceLength = 64;
+        const auto newest = estimate(plan);
+        QVERIFY2(newest.ok(), newest ? "" : toString(newest.issue()).c_str());
+        plan.runtime.transformers = "4.57";
+        QCOMPARE(estimate(plan).issue().where, std::string("runtime.transformers"));
+    }
+
     void routingIsBalanced()
     {
         const auto result = under("4.51", R"(, "batch": {"micro_batch": 1, "sequence_length": 100})");

@@ -243,12 +243,43 @@ private slots:
         QVERIFY(found);
     }
 
+    /// What is named but never runs keeps nothing, and the estimate says so.
+    void operatorsThatKeepNothingAreNoted()
+    {
+        const auto noted = [](const char *operators, const char *attention, const char *recipe) {
+            TrainingPlan plan = selectivePlan(operators);
+            set(plan, "attention", attention);
+            set(plan, "precision.recipe", recipe);
+            const auto estimate = estimated(plan);
+            std::string text;
+            for (const Note &note : estimate->notes)
+                if (note.where == "selective.operators")
+                    text += note.text;
+            return text;
+        };
+        QVERIFY(noted(R"({"operators": ["attention", "linear"]})", "sdpa", "bf16").empty());
+        QVERIFY(noted(R"({"operators": ["bmm", "softmax"]})", "eager", "bf16").empty());
+        const std::string fused = noted(R"({"operators": ["bmm", "softmax", "linear"]})", "sdpa", "bf16");
+        QVERIFY2(fused.find("Of bmm and softmax no result is kept") != std::string::npos, fused.c_str());
+        const std::string math = noted(R"({"operators": ["attention"]})", "sdpa", "fp32"); // grouped heads: the math kernel
+        QVERIFY2(math.find("Of attention no result is kept") != std::string::npos, math.c_str());
+        QVERIFY(noted(R"({"operators": ["bmm"]})", "sdpa", "fp32").empty());
+    }
+
     void whatHasNoMeaningIsRefused()
     {
         TrainingPlan plan = selectivePlan(R"({"operators": ["attention"]})");
         QCOMPARE(refusedAt(plan), std::string());
         set(plan, "attention", "eager");
         QCOMPARE(refusedAt(plan), std::string("selective.operators"));
+        set(plan, "attention", "flash-attention-2"); // no operator of PyTorch's
+        QCOMPARE(refusedAt(plan), std::string("selective.operators"));
+        plan = selectivePlan(R"({"policy": "torchtitan"})");
+        set(plan, "attention", "flash-attention-2");
+        QCOMPARE(refusedAt(plan), std::string("selective"));
+        plan = selectivePlan(R"({"operators": ["linear"]})");
+        set(plan, "attention", "flash-attention-2");
+        QCOMPARE(refusedAt(plan), std::string());
         plan = selectivePlan(R"({"operators": ["experts"]})");
         QCOMPARE(refusedAt(plan), std::string("selective.operators"));
         for (const char *keepsProducts : {R"({"operators": ["linear"]})", R"({"policy": "torchtitan"})"}) {
