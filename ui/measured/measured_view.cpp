@@ -147,9 +147,10 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     columns->addWidget(left);
     columns->addWidget(m_pages);
     columns->setChildrenCollapsible(false);
-    columns->setStretchFactor(0, 0);
-    columns->setStretchFactor(1, 1);
-    columns->setSizes({character * 44, character * 100});
+    // A wide window shows where and when a run took place, too.
+    columns->setStretchFactor(0, 1);
+    columns->setStretchFactor(1, 2);
+    columns->setSizes({character * 40, character * 104});
     auto *all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->addWidget(columns);
