@@ -204,6 +204,10 @@ void addNotes(Estimate &estimate, const Gpu *first)
                                                             : ""));
     if (std::string sentence = recomputationSentence(estimate); !sentence.empty())
         note(Severity::Information, "checkpointing", std::move(sentence));
+    if (plan.checkpointing == Checkpointing::Selective && plan.selective.every && plan.runtime.transformers != "5.24")
+        note(Severity::Information, "selective",
+             fmt::format("Every n-th layer is transformers 5.24's own choice (every_n_layers); {} may not know it.",
+                         plan.runtime.transformers));
     if (std::string sentence = unkeptOperatorsSentence(estimate); !sentence.empty())
         note(Severity::Warning, "selective.operators", std::move(sentence));
     addDeepSpeedNotes(estimate);

@@ -216,8 +216,18 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
 {
     if (std::optional<Issue> issue = refusedChoice(plan))
         return issue;
-    if (plan.attention == AttentionKind::Sdpa && model.modelType == "gemma2")
+    if (plan.attention == AttentionKind::Sdpa && (model.modelType == "gemma2" || model.modelType == "vaultgemma"))
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
+    if (plan.method.kind == MethodKind::Qlora && plan.method.quantization == Quantization::Int8 && model.latentWidth > 0)
+        return refuse("method.quantization",
+                      "latent attention hands its latents on in four dimensions: bitsandbytes' LLM.int8() takes three at most, and stops",
+                      "choose nf4");
+    if (plan.attention == AttentionKind::FlashAttention2 && model.latentWidth > 0 &&
+        model.valueHeadDim != checkedAdd(model.plainHeadDim, model.rotaryDim))
+        return refuse("attention",
+                      fmt::format("flash-attention-2 takes queries, keys and values of one width; here they are {} and {} wide",
+                                  model.plainHeadDim + model.rotaryDim, model.valueHeadDim),
+                      "set it to sdpa");
     if (plan.attention != AttentionKind::Eager && model.modelType == "gpt_oss")
         return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for gpt_oss: its attention has sinks",
                       "set it to eager");

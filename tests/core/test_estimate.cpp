@@ -256,6 +256,31 @@ private slots:
         QVERIFY(estimate(plan).issue().what.find("module of its own kind") != std::string::npos);
     }
 
+    /// What the libraries themselves stop at.
+    void combinationsOfFamiliesThatStopAreRefused()
+    {
+        TrainingPlan plan = smallPlan();
+        plan.model.preset.clear();
+        plan.model.configPath.clear();
+        plan.model.config = R"({"model_type": "youtu", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "intermediate_size": 96, "vocab_size": 100, "q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 16,
+            "qk_rope_head_dim": 16, "v_head_dim": 16})";
+        QVERIFY(estimate(plan).ok());
+        set(plan, "attention", "flash-attention-2"); // queries and keys are 32 wide, values 16
+        QCOMPARE(estimate(plan).issue().where, std::string("attention"));
+        set(plan, "attention", "sdpa");
+        set(plan, "method.kind", "qlora");
+        QVERIFY(estimate(plan).ok());
+        set(plan, "method.quantization", "int8");
+        QCOMPARE(estimate(plan).issue().where, std::string("method.quantization"));
+        plan = smallPlan();
+        plan.model.preset.clear();
+        plan.model.configPath.clear();
+        plan.model.config = R"({"model_type": "vaultgemma", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "intermediate_size": 96, "vocab_size": 100, "head_dim": 16})";
+        QCOMPARE(estimate(plan).issue().where, std::string("attention"));
+    }
+
     void unknownModelsAreRefused()
     {
         TrainingPlan plan;

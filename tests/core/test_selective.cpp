@@ -266,6 +266,19 @@ private slots:
         QVERIFY(noted(R"({"operators": ["bmm"]})", "sdpa", "fp32").empty());
     }
 
+    /// The choice is that of one version of transformers.
+    void everyNthLayerOfOlderVersionsIsNoted()
+    {
+        const auto noted = [](const char *version) {
+            TrainingPlan plan = selectivePlan(R"({"every": 2})");
+            set(plan, "runtime.transformers", version);
+            const auto estimate = estimated(plan);
+            return std::any_of(estimate->notes.begin(), estimate->notes.end(), [](const Note &note) { return note.where == "selective"; });
+        };
+        QVERIFY(!noted("5.24"));
+        QVERIFY(noted("4.57"));
+    }
+
     void whatHasNoMeaningIsRefused()
     {
         TrainingPlan plan = selectivePlan(R"({"operators": ["attention"]})");
