@@ -36,6 +36,7 @@ void Implementation::configure(const AllocatorOptions &options)
     m_retries = 0;
     m_deviceCalls = 0;
     m_outOfMemory.reset();
+    selectStream(0);
 }
 
 void Implementation::selectStream(std::uint32_t stream)
@@ -47,40 +48,6 @@ void Implementation::selectStream(std::uint32_t stream)
         m_streams.push_back(stream);
         m_pools.resize(std::max(m_pools.size(), m_streams.size() * 2));
     }
-}
-
-void Implementation::addFree(BlockIndex i)
-{
-    Block &block = m_blocks[i];
-    block.state = Block::State::Free;
-    block.freedAt = m_searches[block.pool % 2];
-    m_pools[block.pool].free.insert(m_blocks.data(), i);
-}
-
-/// The free block `gone`, which had `goneSize` bytes, is none any more; `come`, of its pool, is one instead.
-void Implementation::replaceFree(BlockIndex gone, std::uint64_t goneSize, BlockIndex come)
-{
-    Block &block = m_blocks[come];
-    block.state = Block::State::Free;
-    block.freedAt = m_searches[block.pool % 2];
-    m_pools[block.pool].free.replace(m_blocks.data(), gone, goneSize, come);
-}
-
-/// A free block, which stays one.
-BlockIndex Implementation::findBestFit(std::uint32_t pool, std::uint64_t size)
-{
-    if (m_collectsGarbage)
-        ++m_searches[pool % 2];
-    BlockIndex found = m_pools[pool].free.bestFit(size);
-    if (found == noBlockIndex)
-        return noBlockIndex;
-    if (m_expandable)
-        found = preferBlocksThatCannotGrow(m_pools[pool], found);
-    // Oversize blocks are kept for oversize requests of about their size.
-    const std::uint64_t foundSize = m_blocks[found].size;
-    if (size < m_maxSplitSize ? foundSize >= m_maxSplitSize : foundSize >= size + largeSegment)
-        return noBlockIndex;
-    return found;
 }
 
 /// One try to get memory from the device; the block is not in the pool.
@@ -120,14 +87,6 @@ BlockIndex Implementation::takeWithReleases(std::uint32_t pool, std::uint64_t si
     return block;
 }
 
-bool Implementation::shouldSplit(std::uint64_t blockSize, std::uint64_t size, bool small) const
-{
-    const std::uint64_t rest = blockSize - size;
-    if (small || m_expandable)
-        return rest >= minBlock;
-    return size < m_maxSplitSize && rest > largestSmall;
-}
-
 void Implementation::setOutOfMemory(std::uint64_t tried)
 {
     const auto bytes = [](std::uint64_t value) { return Bytes{static_cast<std::int64_t>(value)}; };
@@ -154,69 +113,11 @@ CachingAllocator &CachingAllocator::operator=(CachingAllocator &&) noexcept = de
 
 void CachingAllocator::reset(const AllocatorOptions &options) { d->configure(options); }
 
-CachingAllocator::Block CachingAllocator::allocate(std::int64_t bytes, std::uint32_t stream)
-{
-    assert(bytes >= 0);
-    if (bytes <= 0)
-        return noBlock;
-    if (static_cast<std::uint64_t>(bytes) >= allocator::tooLarge) {
-        d->setOutOfMemory(static_cast<std::uint64_t>(bytes));
-        return noBlock;
-    }
-    const std::uint64_t size = allocator::roundRequest(static_cast<std::uint64_t>(bytes), d->m_divisions);
-    const bool small = size <= allocator::largestSmall;
-    const std::uint32_t pool = d->poolOf(stream, !small);
-    BlockIndex block = d->findBestFit(pool, size);
-    const bool isFree = block != noBlockIndex; // and not new
-    if (!isFree) {
-        block = d->takeWithReleases(pool, size);
-        if (block == noBlockIndex)
-            return noBlock;
-    }
-    const std::uint64_t foundSize = d->m_blocks[block].size;
-    if (d->shouldSplit(foundSize, size, small)) {
-        const BlockIndex rest = d->m_blocks.splitAt(block, size);
-        if (isFree)
-            d->replaceFree(block, foundSize, rest);
-        else
-            d->addFree(rest);
-    } else if (isFree) {
-        d->removeFree(block);
-    }
-    d->m_blocks[block].state = allocator::Block::State::InUse;
-    d->m_allocated += d->m_blocks[block].size;
-    return block;
-}
+CachingAllocator::Block CachingAllocator::allocate(std::int64_t bytes, std::uint32_t stream) { return d->allocate(bytes, stream); }
 
 void CachingAllocator::emptyCache() { d->releaseCache(); }
 
-void CachingAllocator::release(Block block)
-{
-    if (block == noBlock)
-        return;
-    allocator::BlockStore &blocks = d->m_blocks;
-    assert(block < blocks.size() && blocks[block].state == allocator::Block::State::InUse);
-    d->m_allocated -= blocks[block].size;
-    const BlockIndex previous = blocks[block].previous;
-    const BlockIndex next = blocks[block].next;
-    const auto isFree = [&](BlockIndex i) { return i != noBlockIndex && blocks[i].state == allocator::Block::State::Free; };
-    const bool joinsNext = isFree(next);
-    const std::uint64_t nextSize = joinsNext ? blocks[next].size : 0;
-    if (isFree(previous)) {
-        const std::uint64_t previousSize = blocks[previous].size;
-        if (joinsNext) {
-            d->removeFree(next);
-            blocks.absorbNext(block);
-        }
-        blocks.absorbNext(previous);
-        d->replaceFree(previous, previousSize, previous);
-    } else if (joinsNext) {
-        blocks.absorbNext(block);
-        d->replaceFree(next, nextSize, block);
-    } else {
-        d->addFree(block);
-    }
-}
+void CachingAllocator::release(Block block) { d->release(block); }
 
 void CachingAllocator::logSegments(std::vector<SegmentChange> *log) { d->m_segmentLog = log; }
 

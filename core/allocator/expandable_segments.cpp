@@ -36,7 +36,7 @@ BlockIndex Implementation::preferBlocksThatCannotGrow(Pool &pool, BlockIndex fou
     for (;;) {
         pool.free.remove(m_blocks.data(), found);
         m_scratch.push_back(found);
-        const BlockIndex next = pool.free.bestFit(m_blocks[found].size);
+        const BlockIndex next = pool.free.bestFit(m_blocks.data(), m_blocks[found].size);
         if (next == noBlockIndex)
             break;
         const std::uint64_t nextUnmapped = unmappedBehind(next);

@@ -4,11 +4,11 @@
 
 #include "core/allocator/blocks.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -43,10 +43,10 @@ void cut(Block *blocks, BlockIndex block);
 
 /// The free blocks of one pool and stream, in the order of best fit: by size, then address.
 ///
-/// Few sizes occur often. Those up to 2 MiB (nearly all of the small pool) each have a slot, larger ones share a class with the
-/// sizes up to 3 % larger, as in Masmano et al., "TLSF: a new dynamic memory allocator for real-time systems" (2004); bitmaps
-/// find the next slot or class that is not empty. Blocks of one size hang together as a heap. Every operation costs a few
-/// nanoseconds for what training does, and nothing is allocated once the buffers have grown.
+/// Few sizes occur often. Those up to 1 MiB (nearly all of the small pool) each have a class of their own, larger ones share
+/// theirs with the sizes up to 3 % larger, as in Masmano et al., "TLSF: a new dynamic memory allocator for real-time systems"
+/// (2004); one bitmap finds the next class that is not empty. Blocks of one size hang together as a heap. Every operation costs
+/// a few nanoseconds for what training does, and nothing is allocated once the buffers have grown.
 class FreeBlocks
 {
 public:
@@ -54,32 +54,19 @@ public:
     {
         Block &b = blocks[block];
         b.child = b.sibling = b.back = noBlockIndex;
-        if (b.size <= largestTabled) {
-            const std::size_t slot = slotOf(b.size);
-            if (!m_slots.isSet(slot)) {
-                if (!m_table)
-                    m_table = std::make_unique_for_overwrite<BlockIndex[]>(slots);
-                m_slots.set(slot);
-                m_table[slot] = block;
-            } else {
-                m_table[slot] = AddressHeap::meld(blocks, m_table[slot], block);
-            }
-            return;
-        }
         const std::size_t index = classOf(b.size);
-        if (!m_classes.isSet(index)) {
-            if (!m_sizes)
-                m_sizes = std::make_unique<Sizes[]>(classes);
-            m_classes.set(index);
-            m_sizes[index].push_back({b.size, block});
+        if (!m_used.isSet(index)) {
+            if (!m_least)
+                m_least = std::make_unique_for_overwrite<BlockIndex[]>(Bitmap::size);
+            m_used.set(index);
+            m_least[index] = block;
             return;
         }
-        Sizes &sizes = m_sizes[index];
-        const auto at = firstFrom(sizes, b.size);
-        if (at != sizes.end() && at->size == b.size)
-            at->root = AddressHeap::meld(blocks, at->root, block);
+        BlockIndex &least = m_least[index];
+        if (blocks[least].size == b.size)
+            least = AddressHeap::meld(blocks, least, block);
         else
-            sizes.insert(at, {b.size, block});
+            insertAmongSizes(blocks, index, block);
     }
 
     void remove(Block *blocks, BlockIndex block) { remove(blocks, block, blocks[block].size); }
@@ -92,76 +79,50 @@ public:
             AddressHeap::cut(blocks, block);
             return;
         }
-        const BlockIndex root = b.child == noBlockIndex ? noBlockIndex : AddressHeap::meldChildren(blocks, block);
-        if (size <= largestTabled) {
-            const std::size_t slot = slotOf(size);
-            assert(m_slots.isSet(slot) && m_table[slot] == block);
-            if (root == noBlockIndex)
-                m_slots.unset(slot);
-            else
-                m_table[slot] = root;
-            return;
-        }
+        const BlockIndex heir = b.child == noBlockIndex ? noBlockIndex : AddressHeap::meldChildren(blocks, block);
         const std::size_t index = classOf(size);
-        Sizes &sizes = m_sizes[index];
-        const auto at = firstFrom(sizes, size);
-        assert(at != sizes.end() && at->root == block);
-        if (root != noBlockIndex) {
-            at->root = root;
-            return;
-        }
-        sizes.erase(at);
-        if (sizes.empty())
-            m_classes.unset(index);
+        if (m_least[index] != block)
+            removeAmongSizes(index, size, heir);
+        else if (heir != noBlockIndex)
+            m_least[index] = heir;
+        else if (isOnlySize(index))
+            m_used.unset(index);
+        else
+            takeNextSize(index);
     }
 
     /// remove() of `gone`, which had `goneSize` bytes, and insert() of `come`, at one go: what a split leaves of a block takes its
     /// place, and so does what a block grows to. The two may be the same block.
     void replace(Block *blocks, BlockIndex gone, std::uint64_t goneSize, BlockIndex come)
     {
-        const std::uint64_t size = blocks[come].size;
-        const bool alone = blocks[gone].back == noBlockIndex && blocks[gone].child == noBlockIndex;
-        if (alone && goneSize > largestTabled && size > largestTabled && classOf(goneSize) == classOf(size)) {
-            // Often the only size of its class, then and now.
-            if (Sizes &sizes = m_sizes[classOf(size)]; sizes.size() == 1) {
-                assert(sizes.front().root == gone);
-                blocks[come].child = blocks[come].sibling = blocks[come].back = noBlockIndex;
-                sizes.front() = {size, come};
-                return;
-            }
+        Block &b = blocks[come];
+        const std::size_t index = classOf(goneSize);
+        // Often the only block of its class, then and now.
+        if (blocks[gone].back == noBlockIndex && blocks[gone].child == noBlockIndex && index == classOf(b.size) && m_least[index] == gone &&
+            isOnlySize(index)) {
+            b.child = b.sibling = b.back = noBlockIndex;
+            m_least[index] = come;
+            return;
         }
         remove(blocks, gone, goneSize);
         insert(blocks, come);
     }
 
     /// The smallest block of at least `size` bytes, of those of one size the one with the lowest address; or noBlockIndex.
-    BlockIndex bestFit(std::uint64_t size) const
+    BlockIndex bestFit(const Block *blocks, std::uint64_t size) const
     {
-        std::size_t index = 0; // of the first class that will do whole
-        if (size <= largestTabled) {
-            const std::size_t slot = m_slots.firstFrom(slotOf(size));
-            if (slot != none)
-                return m_table[slot];
-        } else {
-            index = classOf(size);
-            if (m_classes.isSet(index)) {
-                const auto at = firstFrom(m_sizes[index], size);
-                if (at != m_sizes[index].end())
-                    return at->root;
-            }
-            ++index;
+        const std::size_t index = classOf(size);
+        std::size_t found = m_used.firstFrom(index);
+        if (found == index && index >= slots && blocks[m_least[index]].size < size) {
+            if (const BlockIndex block = bestFitAmongSizes(index, size); block != noBlockIndex)
+                return block;
+            found = m_used.firstFrom(index + 1);
         }
-        index = m_classes.firstFrom(index);
-        return index == none ? noBlockIndex : m_sizes[index].front().root;
+        return found == none ? noBlockIndex : m_least[found];
     }
 
     /// Forgets the blocks and keeps the buffers.
-    void clear()
-    {
-        m_slots = {};
-        for (std::size_t index = m_classes.firstFrom(0); index != none; index = m_classes.firstFrom(index))
-            m_sizes[index].clear(), m_classes.unset(index);
-    }
+    void clear();
 
 private:
     static constexpr std::size_t none = SIZE_MAX;
@@ -213,45 +174,34 @@ private:
     using Sizes = std::vector<SizeEntry>; ///< of one class, ascending
 
     static constexpr std::uint64_t unit = 512;
-    static constexpr std::size_t slots = Bitmap::size;
-    static constexpr std::uint64_t largestTabled = slots * unit; // 2 MiB
-    static constexpr int classBits = 5;                          // 32 classes from one power of two to the next
-    static constexpr int firstPower = std::bit_width(largestTabled) - 1;
-    static constexpr std::size_t classes = std::size_t(64 - firstPower) << classBits;
-    static_assert(classes < Bitmap::size); // one beyond the last may be asked for
+    static constexpr std::size_t slots = 2048;                 ///< classes of one size
+    static constexpr std::uint64_t largestSlot = slots * unit; // 1 MiB
+    static constexpr unsigned classBits = 5;                   // 32 classes from one power of two to the next
+    static constexpr unsigned fractionBits = std::numeric_limits<double>::digits - 1;
+    static constexpr std::uint64_t bitsOfLargestSlot = std::bit_cast<std::uint64_t>(static_cast<double>(largestSlot));
+    static constexpr std::size_t sharedClasses = (63 - std::bit_width(largestSlot) + 1) << classBits;
+    static_assert(slots + sharedClasses < Bitmap::size); // one beyond the last may be asked for
 
-    static std::size_t slotOf(std::uint64_t size)
-    {
-        assert(size > 0 && size % unit == 0 && size <= largestTabled);
-        return static_cast<std::size_t>(size / unit - 1);
-    }
     static std::size_t classOf(std::uint64_t size)
     {
-        assert(size >= largestTabled);
-        const int power = std::bit_width(size) - 1;
-        const std::uint64_t part = (size >> (power - classBits)) & ((std::uint64_t{1} << classBits) - 1);
-        return (static_cast<std::size_t>(power - firstPower) << classBits) + static_cast<std::size_t>(part);
+        assert(size > 0 && size % unit == 0);
+        if (size <= largestSlot)
+            return static_cast<std::size_t>(size / unit - 1);
+        // A double's exponent and the first bits of its fraction; where a size is rounded (beyond 2^53), it stays in order.
+        const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(size)));
+        return slots + static_cast<std::size_t>((bits - bitsOfLargestSlot) >> (fractionBits - classBits));
     }
 
-    /// The first size that is not below `size`.
-    template<typename Vector>
-    static auto firstFrom(Vector &sizes, std::uint64_t size) -> decltype(sizes.begin())
-    {
-        // Two or three sizes as a rule; thousands only where somebody makes them so.
-        constexpr std::size_t few = 8;
-        if (sizes.size() > few)
-            return std::lower_bound(sizes.begin(), sizes.end(), size,
-                                    [](const SizeEntry &entry, std::uint64_t value) { return entry.size < value; });
-        auto at = sizes.begin();
-        while (at != sizes.end() && at->size < size)
-            ++at;
-        return at;
-    }
+    Sizes &larger(std::size_t index) const { return m_larger[index - slots]; }
+    bool isOnlySize(std::size_t index) const { return index < slots || !m_larger || larger(index).empty(); }
+    void insertAmongSizes(Block *blocks, std::size_t index, BlockIndex block);
+    void removeAmongSizes(std::size_t index, std::uint64_t size, BlockIndex heir);
+    void takeNextSize(std::size_t index);
+    BlockIndex bestFitAmongSizes(std::size_t index, std::uint64_t size) const;
 
-    Bitmap m_slots;                        ///< sizes up to largestTabled of which there are free blocks
-    std::unique_ptr<BlockIndex[]> m_table; ///< root by slot, meaningful where the slot is set; made when first needed
-    Bitmap m_classes;                      ///< classes of larger sizes in which there are free blocks
-    std::unique_ptr<Sizes[]> m_sizes;      ///< by class; made when first needed
+    Bitmap m_used;                         ///< classes in which there are free blocks
+    std::unique_ptr<BlockIndex[]> m_least; ///< by class: root of its smallest size, meaningful where the class is used
+    std::unique_ptr<Sizes[]> m_larger;     ///< by shared class: its other sizes; made when first needed
 };
 
 } // namespace headroom::allocator

@@ -25,10 +25,13 @@ struct Implementation {
 
     void configure(const AllocatorOptions &options);
 
+    BlockIndex allocate(std::int64_t bytes, std::uint32_t stream);
+    void release(BlockIndex block);
+
     // caching_allocator.cpp
     std::uint32_t poolOf(std::uint32_t stream, bool large)
     {
-        if (stream != m_lastStream || m_streams.empty())
+        if (stream != m_lastStream)
             selectStream(stream);
         return m_lastIndex * 2 + (large ? 1 : 0);
     }
@@ -96,5 +99,111 @@ struct Implementation {
     }
     std::vector<SegmentChange> *m_segmentLog = nullptr;
 };
+
+// What every allocation and release runs through stands here, to be compiled into them.
+
+inline void Implementation::addFree(BlockIndex i)
+{
+    Block &block = m_blocks[i];
+    block.state = Block::State::Free;
+    if (m_collectsGarbage)
+        block.freedAt = m_searches[block.pool % 2];
+    m_pools[block.pool].free.insert(m_blocks.data(), i);
+}
+
+/// The free block `gone`, which had `goneSize` bytes, is none any more; `come`, of its pool, is one instead.
+inline void Implementation::replaceFree(BlockIndex gone, std::uint64_t goneSize, BlockIndex come)
+{
+    Block &block = m_blocks[come];
+    block.state = Block::State::Free;
+    if (m_collectsGarbage)
+        block.freedAt = m_searches[block.pool % 2];
+    m_pools[block.pool].free.replace(m_blocks.data(), gone, goneSize, come);
+}
+
+/// A free block, which stays one.
+inline BlockIndex Implementation::findBestFit(std::uint32_t pool, std::uint64_t size)
+{
+    if (m_collectsGarbage)
+        ++m_searches[pool % 2];
+    BlockIndex found = m_pools[pool].free.bestFit(m_blocks.data(), size);
+    if (found == noBlockIndex)
+        return noBlockIndex;
+    if (m_expandable)
+        found = preferBlocksThatCannotGrow(m_pools[pool], found);
+    // Oversize blocks are kept for oversize requests of about their size.
+    const std::uint64_t foundSize = m_blocks[found].size;
+    if (foundSize >= m_maxSplitSize && (size < m_maxSplitSize || foundSize >= size + largeSegment))
+        return noBlockIndex;
+    return found;
+}
+
+inline bool Implementation::shouldSplit(std::uint64_t blockSize, std::uint64_t size, bool small) const
+{
+    const std::uint64_t rest = blockSize - size;
+    if (small || m_expandable)
+        return rest >= minBlock;
+    return rest > largestSmall && size < m_maxSplitSize;
+}
+
+[[gnu::always_inline]] inline BlockIndex Implementation::allocate(std::int64_t bytes, std::uint32_t stream)
+{
+    assert(bytes >= 0);
+    if (static_cast<std::uint64_t>(bytes) - 1 >= tooLarge - 1) { // 0, or too large
+        if (bytes > 0)
+            setOutOfMemory(static_cast<std::uint64_t>(bytes));
+        return noBlockIndex;
+    }
+    const std::uint64_t size = roundRequest(static_cast<std::uint64_t>(bytes), m_divisions);
+    const bool small = size <= largestSmall;
+    const std::uint32_t pool = poolOf(stream, !small);
+    BlockIndex block = findBestFit(pool, size);
+    const bool isFree = block != noBlockIndex; // and not new
+    if (!isFree) {
+        block = takeWithReleases(pool, size);
+        if (block == noBlockIndex)
+            return noBlockIndex;
+    }
+    const std::uint64_t foundSize = m_blocks[block].size;
+    if (shouldSplit(foundSize, size, small)) {
+        const BlockIndex rest = m_blocks.splitAt(block, size);
+        if (isFree)
+            replaceFree(block, foundSize, rest);
+        else
+            addFree(rest);
+    } else if (isFree) {
+        removeFree(block);
+    }
+    m_blocks[block].state = Block::State::InUse;
+    m_allocated += m_blocks[block].size;
+    return block;
+}
+
+[[gnu::always_inline]] inline void Implementation::release(BlockIndex block)
+{
+    if (block == noBlockIndex)
+        return;
+    assert(block < m_blocks.size() && m_blocks[block].state == Block::State::InUse);
+    m_allocated -= m_blocks[block].size;
+    const BlockIndex previous = m_blocks[block].previous;
+    const BlockIndex next = m_blocks[block].next;
+    const auto isFree = [&](BlockIndex i) { return i != noBlockIndex && m_blocks[i].state == Block::State::Free; };
+    const bool joinsNext = isFree(next);
+    const std::uint64_t nextSize = joinsNext ? m_blocks[next].size : 0;
+    if (isFree(previous)) {
+        const std::uint64_t previousSize = m_blocks[previous].size;
+        if (joinsNext) {
+            removeFree(next);
+            m_blocks.absorbNext(block);
+        }
+        m_blocks.absorbNext(previous);
+        replaceFree(previous, previousSize, previous);
+    } else if (joinsNext) {
+        m_blocks.absorbNext(block);
+        replaceFree(next, nextSize, block);
+    } else {
+        addFree(block);
+    }
+}
 
 } // namespace headroom::allocator

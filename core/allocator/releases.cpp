@@ -59,7 +59,7 @@ bool Implementation::releaseOversize(std::uint32_t pool, std::uint64_t size)
     if (m_maxSplitSize == UINT64_MAX || m_expandable)
         return false;
     const std::uint64_t target = std::max(size, m_maxSplitSize);
-    if (const BlockIndex enough = m_pools[pool].free.bestFit(target); enough != noBlockIndex) {
+    if (const BlockIndex enough = m_pools[pool].free.bestFit(m_blocks.data(), target); enough != noBlockIndex) {
         releaseSegment(enough);
         return true;
     }

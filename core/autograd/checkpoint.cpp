@@ -10,7 +10,7 @@
 
 namespace headroom::autograd {
 
-Tensor Tape::keptResult(std::string_view op)
+Tensor Tape::keptResult(const char *op)
 {
     KeptResults *kept = m_recomputing ? &m_recomputing->kept : nullptr;
     if (!kept || !kept->policy || m_insideOperator || !kept->policy->considers(op))
@@ -19,7 +19,7 @@ Tensor Tape::keptResult(std::string_view op)
     return std::move(kept->results[kept->taken++]);
 }
 
-void Tape::offerResult(std::string_view op, const Tensor &result)
+void Tape::offerResult(const char *op, const Tensor &result)
 {
     KeptResults *kept = m_packing ? &m_packing->kept : nullptr;
     if (!kept || !kept->policy || m_insideOperator || !kept->policy->considers(op))

@@ -109,8 +109,8 @@ public:
     };
     /// The result that selective checkpointing has kept for the operator that is to run now, or undefined: run it. make()
     /// asks and offers by itself; operators that are made of others do so around them.
-    Tensor keptResult(std::string_view op);
-    void offerResult(std::string_view op, const Tensor &result);
+    Tensor keptResult(const char *op);
+    void offerResult(const char *op, const Tensor &result);
     /// Whether the tensor that make() gave last had been kept: its operator did not run.
     bool lastWasKept() const { return m_lastWasKept; }
     /// Early stop: the recomputation has all it needs. Operators then do nothing and return undefined tensors.

@@ -4,133 +4,13 @@
 
 #include "core/allocator/size_rules.h"
 #include "core/autograd/tape.h"
-#include "core/units/cancelled.h"
 #include "core/units/checked.h"
 
 #include <algorithm>
-#include <cassert>
-#include <future>
 
 namespace headroom {
 
 using namespace autograd;
-
-namespace {
-
-constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.2 ms
-constexpr std::size_t eventsWorthAThread = 10'000; // less is done before a thread has started
-
-/// Tells of a step, after it, whether the allocator stands as it stood before.
-///
-/// Neighbouring free blocks are always joined, so segments and living blocks decide all free ones. A step that leaves the
-/// same storages alive, and for which no segment came or went, therefore leaves the allocator as it found it.
-class StandStill
-{
-public:
-    StandStill(const CachingAllocator &allocator, std::uint32_t from)
-        : m_allocator(allocator)
-        , m_from(from)
-    {}
-
-    std::uint32_t from() const { return m_from; }
-    void begin() { m_deviceCalls = m_allocator.deviceCalls(); }
-    bool holds() const { return m_deviceCalls == m_allocator.deviceCalls(); }
-
-private:
-    const CachingAllocator &m_allocator;
-    std::uint32_t m_from;
-    std::int64_t m_deviceCalls = 0;
-};
-
-/// Drives an allocator with the storages of a trace that `takes` chooses.
-template<typename Takes>
-Replay pass(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
-            const std::vector<training::Replacement> *again, std::vector<std::int64_t> &blockBytes, Takes takes, SegmentLog *segments)
-{
-    const auto size = static_cast<std::uint32_t>(trace.events.size());
-    Replay out;
-    out.reserved.resize(size);
-    std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
-    CachingAllocator allocator(options);
-    allocator.logSegments(segments != nullptr ? &segments->changes : nullptr);
-    auto cacheRelease = trace.cacheReleases.begin();
-    StandStill lastStep(allocator, training::lastStep(trace));
-    for (std::uint32_t i = 0; i < size; ++i) {
-        if (i % eventsBetweenPolls == 0)
-            throwIfCancelled(cancel);
-        if (i == lastStep.from())
-            lastStep.begin();
-        for (; cacheRelease != trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
-            allocator.emptyCache();
-        const Event event = trace.events[i];
-        if (event.release) {
-            allocator.release(blocks[event.storage]); // noBlock, where it was not taken
-        } else {
-            const StorageRecord &storage = trace.storages[event.storage];
-            const std::int64_t bytes = storage.op == Tape::workspaceName ? workspaceBytes : storage.bytes;
-            if (takes(bytes)) {
-                const CachingAllocator::Block block = allocator.allocate(bytes, storage.stream);
-                if (block == CachingAllocator::noBlock && allocator.outOfMemory()) {
-                    out.outOfMemory = i;
-                    out.shortage = allocator.outOfMemory();
-                    return out;
-                }
-                blocks[event.storage] = block;
-                blockBytes[event.storage] = allocator.blockBytes(block);
-            }
-        }
-        out.reserved[i] = allocator.reserved();
-        if (segments != nullptr)
-            segments->events.resize(segments->changes.size(), i);
-        if (i + 1 == size && again) {
-            if (again->empty() && lastStep.holds())
-                return out; // done again, it would be the same
-            for (const training::Replacement &replacement : *again)
-                blocks[replacement.taken] = blocks[replacement.left];
-            again = nullptr;
-            i = lastStep.from() - 1;
-            cacheRelease = std::lower_bound(trace.cacheReleases.begin(), trace.cacheReleases.end(), i + 1);
-        }
-    }
-    return out;
-}
-
-} // namespace
-
-AllocatorOptions allocatorOptions(const TrainingPlan &plan)
-{
-    AllocatorOptions options;
-    options.expandableSegments = plan.runtime.expandableSegments;
-    options.maxSplitSizeMb = plan.runtime.maxSplitSizeMb;
-    return options;
-}
-
-Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
-              const std::vector<training::Replacement> *again, SegmentLog *segments)
-{
-    std::vector<std::int64_t> blockBytes(trace.storages.size());
-    const auto drive = [&](auto takes) { return pass(trace, options, workspaceBytes, cancel, again, blockBytes, takes, segments); };
-    Replay out;
-    // One after the other where the order of segments is asked for.
-    if (segments != nullptr || options.capacity < AllocatorOptions().capacity || trace.events.size() < eventsWorthAThread) {
-        out = drive([](std::int64_t) { return true; });
-    } else {
-        // The pools of small and of large requests have segments of their own and meet only where memory comes to an end.
-        const auto isSmall = [](std::int64_t bytes) { return bytes <= static_cast<std::int64_t>(allocator::largestSmall); };
-        // Where no thread is to be had, the second waits for the first.
-        std::future<Replay> small = std::async(std::launch::async | std::launch::deferred, [&] { return drive(isSmall); });
-        out = drive([isSmall](std::int64_t bytes) { return !isSmall(bytes); });
-        const Replay other = small.get();
-        for (std::size_t i = 0; i < out.reserved.size(); ++i)
-            out.reserved[i] += other.reserved[i];
-        if (other.outOfMemory && (!out.outOfMemory || *other.outOfMemory < *out.outOfMemory)) {
-            out.outOfMemory = other.outOfMemory;
-            out.shortage = other.shortage;
-        }
-    }
-    out.blockBytes = std::move(blockBytes);
-    return out;
-}
 
 StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspaceBytes)
     : m_workspaceBytes(workspaceBytes)
@@ -146,7 +26,7 @@ StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspac
         m_bytes = std::move(m_replay.blockBytes);
     }
     findLifetimes();
-    findSaved();
+    findComponents();
     findPeaks();
 }
 
@@ -176,49 +56,46 @@ void StepRecord::findLifetimes()
 
 /// An activation is a storage saved for backward: born in forward and alive when backward begins, or born in a
 /// recomputation and outliving it (a stretch of births with gradients enabled).
-void StepRecord::findSaved()
+void StepRecord::findComponents()
 {
-    const auto &events = trace().events;
     const auto &storages = trace().storages;
+    const auto &marks = trace().marks;
+    const auto events = static_cast<std::uint32_t>(trace().events.size());
     m_saved.assign(storages.size(), false);
+    m_components.resize(storages.size());
 
-    std::uint32_t backward = static_cast<std::uint32_t>(events.size());
+    std::uint32_t backward = events; // the first one after the birth
     std::uint32_t stretchEnd = 0;
     bool inStretch = false;
-    std::size_t mark = trace().marks.size();
-    for (std::uint32_t i = static_cast<std::uint32_t>(events.size()); i-- > 0;) {
-        while (mark > 0 && trace().marks[mark - 1].event > i) {
+    std::size_t mark = marks.size();
+    std::uint32_t stretchOfMarks = mark > 0 ? marks.back().event : 0; // where the birth's stretch between two marks begins
+    for (std::size_t i = storages.size(); i-- > 0;) {                 // ids are given in order of birth
+        const std::uint32_t birth = m_births[i];
+        for (; birth<stretchOfMarks; stretchOfMarks = mark> 0 ? marks[mark - 1].event : 0) {
             --mark;
-            if (trace().marks[mark].phase == TracePhase::Backward)
-                backward = trace().marks[mark].event;
+            if (marks[mark].phase == TracePhase::Backward)
+                backward = marks[mark].event;
         }
-        if (events[i].release)
-            continue;
-        const StorageRecord &storage = storages[events[i].storage];
-        if (storage.role == Role::EngineBuffer)
-            continue; // gathered or collected between what a recomputation makes
-        const std::uint32_t death = m_deaths[events[i].storage];
-        if (storage.recomputed) {
-            if (!inStretch)
-                stretchEnd = i;
-            inStretch = true;
-            m_saved[events[i].storage] = death > stretchEnd;
-        } else {
-            inStretch = false;
-            if (storage.phase == TracePhase::Forward || storage.phase == TracePhase::Loss)
-                m_saved[events[i].storage] = backward < events.size() && death >= backward;
+        const StorageRecord &storage = storages[i];
+        bool saved = false;
+        if (storage.role != Role::EngineBuffer) { // which is gathered or collected between what a recomputation makes
+            if (storage.recomputed) {
+                if (!inStretch)
+                    stretchEnd = birth;
+                saved = m_deaths[i] > stretchEnd;
+            } else if (storage.phase == TracePhase::Forward || storage.phase == TracePhase::Loss) {
+                saved = backward < events && m_deaths[i] >= backward;
+            }
+            inStretch = storage.recomputed;
         }
-    }
-
-    m_components.resize(storages.size());
-    for (std::size_t i = 0; i < storages.size(); ++i) {
-        switch (storages[i].role) {
+        m_saved[i] = saved;
+        switch (storage.role) {
         case Role::Parameter: m_components[i] = Component::Weights; break;
         case Role::Gradient: m_components[i] = Component::Gradients; break;
         case Role::OptimizerState: m_components[i] = Component::Optimizer; break;
         case Role::Input:
         case Role::EngineBuffer: m_components[i] = Component::Temporary; break;
-        case Role::Temporary: m_components[i] = m_saved[i] ? Component::Activations : Component::Temporary; break;
+        case Role::Temporary: m_components[i] = saved ? Component::Activations : Component::Temporary; break;
         }
     }
 }
@@ -234,31 +111,38 @@ void StepRecord::findPeaks()
         for (std::size_t p = 0; p < phaseCount; ++p)
             peaks[p].phase = static_cast<Phase>(p);
 
+    const Event *const event_ = events.data();
+    const std::int64_t *const bytes_ = m_bytes.data();
+    const std::int64_t *const reserved_ = m_replay.reserved.data();
     // From mark to mark step and phase are the same. A phase's peak is at least what it begins with.
     std::int64_t live = 0, highest = -1;
     std::size_t step = 0;
     bool loading = true;
     const auto pass = [&](std::uint32_t from, std::uint32_t to, TracePhase tracePhase, bool begins) {
-        std::int64_t most = begins ? live : 0, mostReserved = begins && from > 0 ? m_replay.reserved[from - 1] : 0;
-        std::int64_t reservedInStep = 0;
-        std::uint32_t peak = to;
+        const std::int64_t liveBefore = begins ? live : 0, reservedBefore = begins && from > 0 ? m_replay.reserved[from - 1] : 0;
+        std::int64_t now = live, most = -1, mostReserved = 0;
+        std::uint32_t peak = from;
         for (std::uint32_t i = from; i < to; ++i) {
-            const Event event = events[i];
-            live += event.release ? -m_bytes[event.storage] : m_bytes[event.storage];
-            reservedInStep = std::max(reservedInStep, m_replay.reserved[i]);
-            most = std::max(most, live);
-            if (live > highest && !loading && tracePhase != TracePhase::Idle) {
-                highest = live;
+            const Event event = event_[i];
+            const std::int64_t bytes = bytes_[event.storage];
+            now += event.release ? -bytes : bytes;
+            mostReserved = std::max(mostReserved, reserved_[i]);
+            if (now > most) {
+                most = now;
                 peak = i;
             }
         }
+        live = now;
         PhasePeak &phase = m_phasePeaks[step][static_cast<std::size_t>(tracePhase)];
-        phase.allocated = std::max(phase.allocated, Bytes{most});
-        phase.reserved = std::max({phase.reserved, Bytes{mostReserved}, Bytes{reservedInStep}});
-        if (!loading)
-            m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{reservedInStep});
-        if (peak < to)
+        phase.allocated = std::max({phase.allocated, Bytes{liveBefore}, Bytes{most}});
+        phase.reserved = std::max({phase.reserved, Bytes{reservedBefore}, Bytes{mostReserved}});
+        if (loading)
+            return;
+        m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{mostReserved});
+        if (most > highest && tracePhase != TracePhase::Idle) {
+            highest = most;
             m_peakEvents[step] = peak;
+        }
     };
     const auto size = static_cast<std::uint32_t>(events.size());
     pass(0, marks.empty() ? size : marks.front().event, TracePhase::Load, false);

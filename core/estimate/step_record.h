@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/allocator/caching_allocator.h"
 #include "core/autograd/trace.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/replay.h"
 #include "core/training/step.h"
-#include "core/training/step_repeat.h"
 
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 namespace headroom {
@@ -19,29 +17,6 @@ struct EventRange {
     std::uint32_t from = 0, to = 0;
     bool contains(std::uint32_t event) const { return event >= from && event < to; }
 };
-
-/// What the allocator made of a trace.
-struct Replay {
-    std::vector<std::int64_t> reserved;                    ///< after each event
-    std::vector<std::int64_t> blockBytes;                  ///< of each storage, what the block keeps unsplit included
-    std::optional<std::uint32_t> outOfMemory;              ///< the event that could not be served
-    std::optional<CachingAllocator::OutOfMemory> shortage; ///< its figures
-};
-
-/// What the allocator took from the device and gave back while a trace was replayed, and at which events.
-struct SegmentLog {
-    std::vector<SegmentChange> changes;
-    std::vector<std::uint32_t> events; ///< of each change
-};
-
-/// The plan's runtime options of the allocator, in memory without end.
-AllocatorOptions allocatorOptions(const TrainingPlan &plan);
-
-/// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
-/// `again`: the last step is done twice, and its figures are those of the second time. Throws Cancelled on request.
-Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
-              const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr,
-              SegmentLog *segments = nullptr);
 
 /// A run, and what the allocator made of it.
 struct ReplayedRun {
@@ -88,7 +63,7 @@ public:
 
 private:
     void findLifetimes();
-    void findSaved();
+    void findComponents();
     void findPeaks();
 
     std::int64_t m_workspaceBytes;

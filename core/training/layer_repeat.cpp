@@ -24,6 +24,7 @@ struct Segment {
     std::int16_t layer = -1;
     std::int32_t chain = -1;
     std::uint32_t births = 0; ///< storages born in it
+    StorageId firstBirth = 0; ///< the first of them
 };
 
 /// Where a storage was born: which pass, which layer's stretch, the how many-eth there.
@@ -98,7 +99,7 @@ private:
     void take(std::uint32_t i, std::int16_t layer, bool &boundary)
     {
         if (boundary || m_segments.back().layer != layer) {
-            Segment segment{i, i, layer, -1, 0};
+            Segment segment{i, i, layer, -1, 0, m_born};
             if (layer >= 0) {
                 const bool follows = !boundary && m_segments.back().layer >= 0 && std::abs(m_segments.back().layer - layer) == 1;
                 segment.chain = follows ? m_segments.back().chain : m_chains++;
@@ -108,8 +109,10 @@ private:
         }
         Segment &segment = m_segments.back();
         segment.to = i + 1;
-        if (!m_trace.events[i].release)
-            m_origins[m_trace.events[i].storage] = {segment.chain, segment.layer, segment.births++};
+        if (!m_trace.events[i].release) {
+            assert(m_trace.events[i].storage == m_born);
+            m_origins[m_born++] = {segment.chain, segment.layer, segment.births++};
+        }
     }
 
     /// Every pass goes over all layers, up or down, once.
@@ -170,6 +173,7 @@ private:
         m_outside.assign(m_trace.storages.size(), noStorage);
         StorageId next = 0;
         forEach([&](const Segment &segment, int layer) {
+            m_eventCount += segment.to - segment.from;
             if (segment.chain >= 0) {
                 placed(segment.chain, layer) = next;
                 next += segment.births;
@@ -213,45 +217,72 @@ private:
         }
     }
 
+    /// What a stretch's event becomes in the longer trace.
+    struct Written {
+        /// Where its storage was born in a layer near the stretch's own, which it follows: the place in m_placed to which the layer
+        /// is added; the event then has the number from the first storage there.
+        std::uint32_t near = notNear;
+        Event event;
+    };
+    static constexpr std::uint32_t notNear = UINT32_MAX;
+
+    /// Seen from a layer, what belongs to a layer near it keeps its distance; seen from outside or from the other end (where a
+    /// gradient has come through all layers in one storage), its end.
+    Written written(const Segment &segment, Event event)
+    {
+        const Origin &origin = m_origins[event.storage];
+        if (origin.chain < 0)
+            return {notNear, {m_outside[event.storage], event.release}};
+        const int distance = origin.layer - segment.layer;
+        const int width = executedLayers + m_more;
+        if (segment.layer >= 0 && std::abs(distance) < kept)
+            return {static_cast<std::uint32_t>(origin.chain * width + distance + kept), {origin.index, event.release}};
+        const int other = origin.layer + (origin.layer >= upper ? m_more : 0);
+        return {notNear, {placed(origin.chain, other) + origin.index, event.release}};
+    }
+
     void write()
     {
-        m_out.storages.resize(m_count);
-        m_out.events.reserve(m_trace.events.size() + m_trace.events.size() * static_cast<std::size_t>(m_more) / executedLayers);
+        m_out.storages.reserve(m_count);
+        m_out.events.resize(m_eventCount);
+        Event *next = m_out.events.data();
+        const auto eventsSoFar = [&] { return static_cast<std::uint32_t>(next - m_out.events.data()); };
         std::size_t mark = 0, cacheRelease = 0;
+        std::vector<Written> pattern;
+        const Segment *of = nullptr; // whose pattern it is: a middle stretch is written many times, one after the other
         forEach([&](const Segment &segment, int layer) {
             for (; cacheRelease < m_trace.cacheReleases.size() && m_trace.cacheReleases[cacheRelease] <= segment.from; ++cacheRelease)
-                m_out.cacheReleases.push_back(static_cast<std::uint32_t>(m_out.events.size()));
+                m_out.cacheReleases.push_back(eventsSoFar());
             for (; mark < m_trace.marks.size() && m_trace.marks[mark].event <= segment.from; ++mark) {
                 m_out.marks.push_back(m_trace.marks[mark]);
-                m_out.marks.back().event = static_cast<std::uint32_t>(m_out.events.size());
+                m_out.marks.back().event = eventsSoFar();
             }
-            for (std::uint32_t i = segment.from; i < segment.to; ++i) {
-                Event event = m_trace.events[i];
-                const Origin &origin = m_origins[event.storage];
-                StorageId id = noStorage;
-                if (origin.chain < 0) {
-                    id = m_outside[event.storage];
-                } else {
-                    // Seen from a layer, what belongs to a layer near it keeps its distance; seen from outside or from the other
-                    // end (where a gradient has come through all layers in one storage), its end.
-                    const int distance = origin.layer - segment.layer;
-                    const bool near = segment.layer >= 0 && std::abs(distance) < kept;
-                    const int other = near ? layer + distance : origin.layer + (origin.layer >= upper ? m_more : 0);
-                    id = placed(origin.chain, other) + origin.index;
-                }
-                if (!event.release) {
-                    StorageRecord &record = m_out.storages[id];
-                    record = m_trace.storages[event.storage];
-                    if (record.layer >= 0)
-                        record.layer = static_cast<std::int16_t>(record.layer + (layer - groupOf(record)) * m_period);
-                }
-                event.storage = id;
-                m_out.events.push_back(event);
+            if (of != &segment) {
+                of = &segment;
+                pattern.clear();
+                for (std::uint32_t i = segment.from; i < segment.to; ++i)
+                    pattern.push_back(written(segment, m_trace.events[i]));
             }
+            // Storages are numbered as they are born, there and here.
+            const auto born = m_trace.storages.begin() + segment.firstBirth;
+            const std::size_t first = m_out.storages.size();
+            m_out.storages.insert(m_out.storages.end(), born, born + segment.births);
+            for (std::size_t i = first; i < m_out.storages.size(); ++i)
+                if (StorageRecord &record = m_out.storages[i]; record.layer >= 0)
+                    record.layer = static_cast<std::int16_t>(record.layer + (layer - groupOf(record)) * m_period);
+            const std::size_t offset = static_cast<std::size_t>(layer) - kept; // below 0 only where nothing is near
+            Event *event = next;
+            for (const Written &one : pattern) {
+                *event = one.event;
+                if (one.near != notNear)
+                    event->storage = event->storage + m_placed[one.near + offset];
+                ++event;
+            }
+            next = event;
         });
         for (; mark < m_trace.marks.size(); ++mark) {
             m_out.marks.push_back(m_trace.marks[mark]);
-            m_out.marks.back().event = static_cast<std::uint32_t>(m_out.events.size());
+            m_out.marks.back().event = eventsSoFar();
         }
     }
 
@@ -262,9 +293,11 @@ private:
     std::vector<Origin> m_origins;              ///< per storage
     std::vector<std::uint32_t> m_chainSegments; ///< per chain and layer: its stretch
     std::int32_t m_chains = 0;
+    StorageId m_born = 0;             ///< storages that split() has met
     std::vector<StorageId> m_placed;  ///< per chain and layer of the longer trace: its first storage
     std::vector<StorageId> m_outside; ///< per storage outside the layers: its number in the longer trace
-    StorageId m_count = 0;
+    StorageId m_count = 0;            ///< storages of the longer trace
+    std::size_t m_eventCount = 0;     ///< and its events
     Trace m_out;
 };
 

@@ -473,7 +473,8 @@ void TestAllocator::indexAgreesWithAnOrderedSet()
     FreeBlocks index;
     std::set<std::tuple<std::uint64_t, std::uint64_t, BlockIndex>> expected;
     const auto anySize = [&] {
-        constexpr std::array<std::uint64_t, 8> sizes{512, 1024, 32768, 2 << 20, (2 << 20) + 512, 20 << 20, 3 << 20, std::uint64_t(1) << 50};
+        constexpr std::array<std::uint64_t, 10> sizes{
+            512, 1024, 32768, 1 << 20, (1 << 20) + 512, (20 << 20) + 512, (20 << 20) + 1024, 20 << 20, 3 << 20, std::uint64_t(1) << 50};
         return random() % 3 ? sizes[random() % sizes.size()] : (random() % 9000 + 1) * 512;
     };
     std::vector<BlockIndex> in;
@@ -495,7 +496,7 @@ void TestAllocator::indexAgreesWithAnOrderedSet()
             in.pop_back();
         }
         const std::uint64_t size = anySize();
-        const BlockIndex found = index.bestFit(size);
+        const BlockIndex found = index.bestFit(blocks.data(), size);
         const auto best = expected.lower_bound({size, 0, 0});
         QCOMPARE(found == noBlockIndex, best == expected.end());
         if (best != expected.end()) {
@@ -504,7 +505,7 @@ void TestAllocator::indexAgreesWithAnOrderedSet()
         }
     }
     index.clear();
-    QCOMPARE(index.bestFit(512), noBlockIndex);
+    QCOMPARE(index.bestFit(blocks.data(), 512), noBlockIndex);
 }
 
 QTEST_APPLESS_MAIN(TestAllocator)

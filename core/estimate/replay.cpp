@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/replay.h"
+
+#include "core/allocator/implementation.h"
+#include "core/autograd/tape.h"
+#include "core/units/cancelled.h"
+
+#include <algorithm>
+
+namespace headroom {
+
+using namespace autograd;
+
+namespace {
+
+constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.1 ms
+
+/// Drives an allocator with the events of a trace.
+class Driver
+{
+public:
+    Driver(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
+           SegmentLog *segments)
+        : m_trace(trace)
+        , m_workspaceBytes(workspaceBytes)
+        , m_cancel(cancel)
+        , m_segments(segments)
+        , m_blocks(trace.storages.size(), allocator::noBlockIndex)
+    {
+        m_allocator.configure(options);
+        m_allocator.m_segmentLog = segments != nullptr ? &segments->changes : nullptr;
+        m_out.reserved.resize(trace.events.size());
+        m_out.blockBytes.resize(trace.storages.size());
+    }
+
+    /// False where memory came to an end.
+    bool drive(std::uint32_t from, std::uint32_t to)
+    {
+        auto cacheRelease = std::lower_bound(m_trace.cacheReleases.begin(), m_trace.cacheReleases.end(), from);
+        for (std::uint32_t i = from; i < to;) {
+            throwIfCancelled(m_cancel);
+            for (; cacheRelease != m_trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
+                m_allocator.releaseCache();
+            std::uint32_t until = std::min(to, i + eventsBetweenPolls);
+            if (cacheRelease != m_trace.cacheReleases.end())
+                until = std::min(until, *cacheRelease);
+            if (!stretch(i, until))
+                return false;
+            i = until;
+        }
+        return true;
+    }
+
+    /// What the last step left takes the place of what it found.
+    void replace(const std::vector<training::Replacement> &replacements)
+    {
+        for (const training::Replacement &replacement : replacements)
+            m_blocks[replacement.taken] = m_blocks[replacement.left];
+    }
+
+    std::int64_t deviceCalls() const { return m_allocator.m_deviceCalls; }
+    Replay take() { return std::move(m_out); }
+
+private:
+    bool stretch(std::uint32_t from, std::uint32_t to)
+    {
+        const Event *const events = m_trace.events.data();
+        const StorageRecord *const storages = m_trace.storages.data();
+        allocator::BlockIndex *const blocks = m_blocks.data();
+        std::int64_t *const reserved = m_out.reserved.data();
+        std::int64_t *const blockBytes = m_out.blockBytes.data();
+        for (std::uint32_t i = from; i < to; ++i) {
+            const Event event = events[i];
+            if (event.release) {
+                m_allocator.release(blocks[event.storage]);
+            } else {
+                const StorageRecord &storage = storages[event.storage];
+                const std::int64_t bytes = storage.op == Tape::workspaceName ? m_workspaceBytes : storage.bytes;
+                const allocator::BlockIndex block = m_allocator.allocate(bytes, storage.stream);
+                blocks[event.storage] = block;
+                if (block != allocator::noBlockIndex) {
+                    blockBytes[event.storage] = static_cast<std::int64_t>(m_allocator.m_blocks[block].size);
+                } else if (m_allocator.m_outOfMemory) {
+                    m_out.outOfMemory = i;
+                    m_out.shortage = m_allocator.m_outOfMemory;
+                    return false;
+                }
+                if (m_segments != nullptr)
+                    m_segments->events.resize(m_segments->changes.size(), i);
+            }
+            reserved[i] = static_cast<std::int64_t>(m_allocator.m_reserved);
+        }
+        return true;
+    }
+
+    const Trace &m_trace;
+    allocator::Implementation m_allocator;
+    std::int64_t m_workspaceBytes;
+    const std::stop_token &m_cancel;
+    SegmentLog *m_segments;
+    std::vector<allocator::BlockIndex> m_blocks; ///< by storage
+    Replay m_out;
+};
+
+} // namespace
+
+AllocatorOptions allocatorOptions(const TrainingPlan &plan)
+{
+    AllocatorOptions options;
+    options.expandableSegments = plan.runtime.expandableSegments;
+    options.maxSplitSizeMb = plan.runtime.maxSplitSizeMb;
+    return options;
+}
+
+Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes, const std::stop_token &cancel,
+              const std::vector<training::Replacement> *again, SegmentLog *segments)
+{
+    const auto size = static_cast<std::uint32_t>(trace.events.size());
+    const std::uint32_t lastStep = training::lastStep(trace);
+    Driver driver(trace, options, workspaceBytes, cancel, segments);
+    if (!driver.drive(0, lastStep))
+        return driver.take();
+    const std::int64_t calls = driver.deviceCalls();
+    if (!driver.drive(lastStep, size) || again == nullptr)
+        return driver.take();
+    // Neighbouring free blocks are always joined, so segments and living blocks decide all free ones. A step that leaves the same
+    // storages alive, and for which no segment came or went, therefore leaves the allocator as it found it: done again, it would
+    // be the same.
+    if (!again->empty() || driver.deviceCalls() != calls) {
+        driver.replace(*again);
+        driver.drive(lastStep, size);
+    }
+    return driver.take();
+}
+
+} // namespace headroom

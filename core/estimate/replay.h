@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Headroom developers
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/allocator/caching_allocator.h"
+#include "core/autograd/trace.h"
+#include "core/plan/training_plan.h"
+#include "core/training/step_repeat.h"
+
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace headroom {
+
+/// What the allocator made of a trace.
+struct Replay {
+    std::vector<std::int64_t> reserved;                    ///< after each event
+    std::vector<std::int64_t> blockBytes;                  ///< of each storage, what the block keeps unsplit included
+    std::optional<std::uint32_t> outOfMemory;              ///< the event that could not be served
+    std::optional<CachingAllocator::OutOfMemory> shortage; ///< its figures
+};
+
+/// What the allocator took from the device and gave back while a trace was replayed, and at which events.
+struct SegmentLog {
+    std::vector<SegmentChange> changes;
+    std::vector<std::uint32_t> events; ///< of each change
+};
+
+/// The plan's runtime options of the allocator, in memory without end.
+AllocatorOptions allocatorOptions(const TrainingPlan &plan);
+
+/// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
+/// `again`: the last step is done twice, and its figures are those of the second time. Throws Cancelled on request.
+Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
+              const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr,
+              SegmentLog *segments = nullptr);
+
+} // namespace headroom
