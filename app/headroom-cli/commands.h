@@ -5,8 +5,10 @@
 #include "app/headroom-cli/plan_arguments.h"
 #include "core/measure/comparison.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom::cli {
@@ -39,6 +41,17 @@ int runCompare(const CompareArguments &arguments);
 /// Each result beside an estimate of the plan as it took it; nullopt where something is wrong, which was complained of.
 std::optional<std::vector<MeasuredRun>> compareResults(const TrainingPlan &plan, const std::string &planFile,
                                                        const std::vector<std::string> &files);
+
+struct MapArguments {
+    PlanArguments plan;                        ///< exactly one file
+    std::vector<std::int64_t> microBatches;    ///< --micro-batch; empty: 1 to 16
+    std::vector<std::int64_t> sequenceLengths; ///< --sequence-length; empty: powers of two
+    bool json = false;
+};
+int runMap(const MapArguments &arguments);
+
+/// "1..8", "512,1024" or both together; an Issue that names `option` where it is neither.
+Result<std::vector<std::int64_t>> mapValues(const char *option, std::string_view text);
 
 /// Answers allocation sequences, a line each.
 int runReplayAllocator(const std::string &linesFile);

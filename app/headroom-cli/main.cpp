@@ -32,6 +32,7 @@ constexpr const char *examples = R"(Examples:
   headroom-cli estimate plan.headroom.json --set batch.micro_batch=4 --gpu nvidia-h100-sxm5-80gb --check
   headroom-cli estimate --jsonl plans.jsonl > estimates.jsonl
   headroom-cli report plan.headroom.json --as markdown > report.md
+  headroom-cli map plan.headroom.json --micro-batch 1..8 --sequence-length 1024,2048,4096
   headroom-cli compare plan.headroom.json run.headroom-probe.json --check 5%
   headroom-cli gpus --json
 )";
@@ -56,6 +57,13 @@ constexpr const char *estimateExamples = R"(Examples:
 
 With --jsonl a line that cannot be answered is answered with {"error": {"line", "where", "what", "hint"}}, and blank
 lines are skipped.)";
+
+constexpr const char *mapExamples = R"(Examples:
+  headroom-cli map plan.headroom.json                            the plan's first GPU, micro-batches 1 to 16, lengths from 512 on
+  headroom-cli map plan.headroom.json --gpu nvidia-rtx-4090-24gb --micro-batch 1..8 --sequence-length 1024,2048,4096
+  headroom-cli map plan.headroom.json --json                     one JSON document
+
+Every cell is what estimate says of the plan with that micro-batch and length.)";
 
 constexpr const char *unitOption = "Write sizes in powers of two (GiB, the default) or of ten (GB)";
 
@@ -194,6 +202,25 @@ int runCommandLine(int argc, char **argv)
         compareArguments.plan.files = {comparePlan};
         status = runCompare(compareArguments);
     });
+
+    MapArguments mapArguments;
+    CLI::App *mapCommand = app.add_subcommand("map", "Map what fits one GPU: micro-batches by sequence lengths");
+    addPlanOptions(*mapCommand, mapArguments.plan)->required()->expected(1);
+    const auto addValues = [&](const char *option, std::vector<std::int64_t> &values, const char *description, const char *type) {
+        const auto read = [option, &values](const std::string &text) {
+            Result<std::vector<std::int64_t>> given = mapValues(option, text);
+            if (!given)
+                throw CLI::ValidationError(option, fmt::format("{} ({})", given.issue().what, given.issue().hint));
+            values = *std::move(given);
+        };
+        mapCommand->add_option_function<std::string>(option, read, description)->type_name(type)->allow_extra_args(false);
+    };
+    addValues("--micro-batch", mapArguments.microBatches, "The map's rows (1..16 is the default)", "A..B");
+    addValues("--sequence-length", mapArguments.sequenceLengths, "Its columns, in tokens (powers of two from 512 are the default)",
+              "X,Y,...");
+    mapCommand->add_flag("--json", mapArguments.json, "Print one JSON document");
+    mapCommand->footer(fmt::format("{}\n\n{}", mapExamples, exitStatuses));
+    mapCommand->callback([&] { status = runMap(mapArguments); });
 
     bool presetsAsJson = false;
     CLI::App *presetsCommand = app.add_subcommand("presets", "List the models that Headroom knows");

@@ -72,13 +72,17 @@ bool isSet(std::string_view path, const PlanArguments &arguments)
     });
 }
 
-/// What one PLAN says, and where it says it.
-struct ReadPlan {
-    TrainingPlan plan;
-    std::string text;
-};
+Result<EstimatePointer> estimateArgument(const std::string &file, const PlanArguments &arguments)
+{
+    const Result<ReadPlan> read = readArgument(file, arguments);
+    if (!read)
+        return read.issue();
+    Result<EstimatePointer> result = estimateChecked(read->plan);
+    return result ? result : placed(result.issue(), file, &read->text, arguments);
+}
 
-/// An issue of a plan that was given as `file`, placed in that file or on the command line, wherever it was given.
+} // namespace
+
 Issue placed(Issue issue, const std::string &file, const std::string *text, const PlanArguments &arguments)
 {
     if (!issue.file.empty())
@@ -105,17 +109,6 @@ Result<ReadPlan> readArgument(const std::string &file, const PlanArguments &argu
         return placed(std::move(*issue), file, &*text, arguments);
     return ReadPlan{std::move(*plan), *text};
 }
-
-Result<EstimatePointer> estimateArgument(const std::string &file, const PlanArguments &arguments)
-{
-    const Result<ReadPlan> read = readArgument(file, arguments);
-    if (!read)
-        return read.issue();
-    Result<EstimatePointer> result = estimateChecked(read->plan);
-    return result ? result : placed(result.issue(), file, &read->text, arguments);
-}
-
-} // namespace
 
 std::optional<Issue> checkArguments(const PlanArguments &arguments)
 {

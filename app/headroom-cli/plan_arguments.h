@@ -28,6 +28,17 @@ std::optional<Issue> checkArguments(const PlanArguments &arguments);
 /// The plan of one PLAN with --set and --gpu carried out. What is wrong with it is placed in its file or on the command line.
 Result<TrainingPlan> planArgument(const std::string &file, const PlanArguments &arguments);
 
+/// What one PLAN says, --set and --gpu carried out, and the text that says it.
+struct ReadPlan {
+    TrainingPlan plan;
+    std::string text;
+};
+Result<ReadPlan> readArgument(const std::string &file, const PlanArguments &arguments);
+
+/// An issue of a plan that was given as `file`, placed in that file or on the command line, wherever it was given.
+/// `text`: the plan's, null where it could not be read.
+Issue placed(Issue issue, const std::string &file, const std::string *text, const PlanArguments &arguments);
+
 using EstimatePointer = std::shared_ptr<const Estimate>;
 
 /// The estimates of all plans. Where some are wrong all of those are complained of on standard error, and nullopt comes back.

@@ -4,6 +4,7 @@
 
 #include "core/estimate/checkpointing_cost.h"
 #include "core/estimate/error_band.h"
+#include "core/estimate/execution.h"
 #include "core/estimate/outside.h"
 #include "core/estimate/step_record.h"
 #include "core/hardware/gpu.h"
@@ -24,94 +25,12 @@ namespace headroom {
 
 namespace {
 
-constexpr int wantedSteps = 3; ///< the first, and the one taken for all later ones
-
-/// The larger of first step and steady state, which is what decides whether a run fits.
-const Peak &higher(const Peak &a, const Peak &b)
-{
-    return a.device > b.device || (a.device == b.device && a.allocated > b.allocated) ? a : b;
-}
-
-Peak withDevice(Peak peak, Bytes outside)
-{
-    peak.device = peak.reserved + outside;
-    return peak;
-}
-
 Verdict judge(Bytes capacity, Bytes device, const Band &band)
 {
     const double margin = band.device.value_or(0.0) * static_cast<double>(device.value);
     if (static_cast<double>(std::abs((capacity - device).value)) <= margin)
         return Verdict::Tight;
     return device <= capacity ? Verdict::Fits : Verdict::DoesNotFit;
-}
-
-/// The larger of both steps, on this GPU.
-Peak highestPeak(const StepRecord &record, Bytes outside)
-{
-    return higher(withDevice(record.peak(0), outside), withDevice(record.peak(record.steps() - 1), outside));
-}
-
-using SharedRun = std::shared_ptr<const training::TrainingRun>;
-
-/// Executes a plan and replays the allocator over it.
-struct Executor {
-    TrainingPlan plan;
-    const ModelConfig &model;
-    std::int64_t workspace; ///< bytes of a cuBLAS workspace on the GPU
-    std::stop_token cancel;
-
-    /// Two steps where the third is the second once more, else three.
-    SharedRun run() const
-    {
-        training::TrainingRun run = training::run(plan, model, wantedSteps - 1, workspace, cancel);
-        run.lastStepReplaces = training::replacements(run.trace);
-        if (!run.lastStepReplaces)
-            run = training::run(plan, model, wantedSteps, workspace, cancel);
-        return std::make_shared<const training::TrainingRun>(std::move(run));
-    }
-
-    ReplayedRun replayed(SharedRun run, const AllocatorOptions &options) const
-    {
-        const auto &again = run->lastStepReplaces;
-        Replay replayed = replay(run->trace, options, workspace, cancel, again ? &*again : nullptr);
-        return {std::move(run), std::move(replayed)};
-    }
-
-    std::shared_ptr<const StepRecord> record(ReplayedRun replayed) const
-    {
-        const bool rounded = plan.runtime.allocator == AllocatorKind::Rounded;
-        return std::make_shared<const StepRecord>(std::move(replayed), rounded, workspace);
-    }
-
-    /// What happens where memory has no end.
-    std::shared_ptr<const StepRecord> unlimited() const { return record(replayed(run(), allocatorOptions(plan))); }
-};
-
-/// What a plan does within one GPU's memory.
-struct OnGpu {
-    std::shared_ptr<const StepRecord> record;
-    std::optional<Phase> outOfMemory; ///< where it would run out
-};
-
-/// `record` was replayed without a limit. Only where that would not fit is it replayed within the GPU's memory, where the
-/// allocator first gives back what it keeps; if even that does not fit, the figures are those it would need.
-OnGpu withinGpu(const Executor &executor, const Gpu &gpu, const std::shared_ptr<const StepRecord> &record)
-{
-    const Bytes outside = total(outsideOfPyTorch(executor.plan, &gpu));
-    const bool otherWorkspace = record->workspaceBytes() != executor.workspace;
-    if (!otherWorkspace && highestPeak(*record, outside).device <= gpu.capacity)
-        return {record, {}};
-    AllocatorOptions options = allocatorOptions(executor.plan);
-    options.capacity = gpu.capacity - outside;
-    Phase outOfMemory = Phase::Load;
-    if (options.capacity.value > 0) {
-        ReplayedRun limited = executor.replayed(record->run(), options);
-        if (!limited.replay.outOfMemory)
-            return {executor.record(std::move(limited)), {}};
-        outOfMemory = static_cast<Phase>(record->phaseOf(*limited.replay.outOfMemory));
-    }
-    return {otherWorkspace ? executor.record(executor.replayed(record->run(), allocatorOptions(executor.plan))) : record, outOfMemory};
 }
 
 GpuEstimate judgeOnGpu(const TrainingPlan &plan, const Gpu &gpu, const OnGpu &within, const Band &band)
@@ -296,11 +215,6 @@ Result<std::shared_ptr<const Estimate>> execute(const TrainingPlan &plan, ModelC
     return std::shared_ptr<const Estimate>(std::move(out));
 }
 
-Issue tooLarge()
-{
-    return {{}, 0, "model", "the run is too large: a size does not fit into 64 bits", "make the model, the batch or the sequence smaller"};
-}
-
 /// The model of a config.json that the plan names. What is wrong with that file stands in the plan's place that names it.
 Result<ModelConfig> readConfigFile(const std::filesystem::path &file)
 {
@@ -397,13 +311,9 @@ Result<std::shared_ptr<const Estimate>> estimate(const TrainingPlan &plan, std::
     try {
         return execute(plan, std::move(*model), cancel);
     } catch (const SizeOverflow &) {
-        return tooLarge();
+        return runTooLarge();
     } catch (const std::bad_alloc &) {
-        return Issue{{},
-                     0,
-                     "model",
-                     "the estimate itself ran out of memory",
-                     "make the model smaller; a model of this many layers is far beyond what is trained"};
+        return estimateTooLarge();
     } catch (const Cancelled &) {
         return Issue{{}, 0, {}, "cancelled", {}};
     }

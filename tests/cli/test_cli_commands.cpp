@@ -97,6 +97,7 @@ void CliCommandsTest::everyCommandHasHelp_data()
     QTest::addColumn<QByteArray>("mentions");
     QTest::newRow("estimate") << "estimate" << QByteArray("--jsonl");
     QTest::newRow("report") << "report" << QByteArray("--as");
+    QTest::newRow("map") << "map" << QByteArray("--micro-batch");
     QTest::newRow("presets") << "presets" << QByteArray("--json");
     QTest::newRow("gpus") << "gpus" << QByteArray("--json");
     QTest::newRow("replay-allocator") << "replay-allocator" << QByteArray("--jsonl");
@@ -167,7 +168,7 @@ void CliCommandsTest::commandLineErrorsSayWhat_data()
     QTest::newRow("unknown command") << QStringList{"estmate"} << QByteArray("there is no command \"estmate\" (did you mean estimate?)\n");
     QTest::newRow("no such command")
         << QStringList{"zzz"}
-        << QByteArray("there is no command \"zzz\" (there are estimate, report, compare, presets, gpus or replay-allocator)\n");
+        << QByteArray("there is no command \"zzz\" (there are estimate, report, compare, map, presets, gpus or replay-allocator)\n");
     QTest::newRow("option before a command")
         << QStringList{"--colour"}
         << QByteArray("there is no option \"--colour\" before a command (headroom-cli --help says what is understood)\n");

@@ -6,25 +6,28 @@
 #include "app/keep_memory.h"
 #include "tests/core/bench_statistics.h"
 
+#include "core/estimate/fit_map.h"
 #include "core/estimate/outside.h"
 #include "core/estimate/step_record.h"
 #include "core/plan/plan_json.h"
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 
 namespace {
 
 // Every heap allocation of this program is counted.
-std::size_t allocations = 0;
-std::size_t allocatedBytes = 0;
+std::atomic<std::size_t> allocations = 0;
+std::atomic<std::size_t> allocatedBytes = 0;
 
 void *counted(std::size_t size, std::size_t alignment)
 {
-    ++allocations;
-    allocatedBytes += size;
+    allocations.fetch_add(1, std::memory_order_relaxed);
+    allocatedBytes.fetch_add(size, std::memory_order_relaxed);
     const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
     void *memory = alignment > alignof(std::max_align_t) ? std::aligned_alloc(alignment, rounded) : std::malloc(rounded);
     if (!memory)
@@ -108,6 +111,31 @@ bool report(const Case &one, int runs)
     return true;
 }
 
+/// 50 micro-batches by 100 sequence lengths, on all processors.
+bool reportMap(const Case &one, MapDetail detail)
+{
+    const Result<TrainingPlan> plan = readPlan(one.plan);
+    std::vector<std::int64_t> rows(50), columns(100);
+    std::iota(rows.begin(), rows.end(), 1);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        columns[i] = 128 * static_cast<std::int64_t>(i + 1);
+    std::size_t fitting = 0;
+    const std::size_t before = allocations;
+    const bench::Stopwatch watch;
+    const bench::ProcessorStopwatch processor;
+    const auto map = plan ? fitMap(*plan, "nvidia-h100-sxm5-80gb", rows, columns, detail) : plan.issue();
+    const double milliseconds = watch.milliseconds(), ofProcessors = processor.milliseconds();
+    if (!map) {
+        fmt::print(stderr, "bench_headroom: {}: {}\n", one.name, toString(map.issue()));
+        return false;
+    }
+    for (const auto &cell : map->cells)
+        fitting += cell && cell->fits;
+    fmt::print("{:36} {:9} {:8.0f} {:10.0f} {:10} {:8} {:8}\n", one.name, detail == MapDetail::Device ? "all" : "what fits", milliseconds,
+               ofProcessors, allocations - before, map->executed, fitting);
+    return true;
+}
+
 } // namespace
 
 int main(int argc, char *argv[])
@@ -124,5 +152,10 @@ int main(int argc, char *argv[])
     bool all = true;
     for (const Case &one : cases)
         all = report(one, runs) && all;
+    fmt::print("\nWhat fits, a map of 50 x 100 cells, on all processors. Milliseconds.\n\n{:36} {:>8} {:>10} {:>10} {:>8}\n", "",
+               "by clock", "processor", "heap calls", "fitting");
+    for (const Case &one : {cases[0], cases[1], cases[2]})
+        for (const MapDetail detail : {MapDetail::WhatFits, MapDetail::Device})
+            all = reportMap(one, detail) && all;
     return all ? 0 : 1;
 }
