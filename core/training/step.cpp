@@ -56,8 +56,8 @@ double ofMiddleGroup(const FlopsByLayer::Counts &counts, std::int64_t period)
 }
 
 /// The run as it is: every layer, `steps` steps, `micros` micro-batches each.
-/// `standsFor`: layers of the model that this one, with fewer, is executed for.
-TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::int64_t standsFor, int steps, int micros,
+/// `standsFor`: layers of the model that this one, with fewer, is executed for. `laterMicros`: of all steps but the first.
+TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::int64_t standsFor, int steps, int micros, int laterMicros,
                     std::int64_t workspaceBytes, const std::stop_token &cancel)
 {
     const ResolvedPrecision precision = resolvePrecision(plan.precision);
@@ -130,7 +130,8 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
     const std::int64_t trainableTensors = std::ssize(trainable) + (standsFor - config.layers) * layerTensors;
 
     for (int step = 0; step < steps; ++step) {
-        for (int micro = 0; micro < micros; ++micro) {
+        const int now = step == 0 ? micros : laterMicros;
+        for (int micro = 0; micro < now; ++micro) {
             tape.mark(TracePhase::Forward, step, micro);
             CausalLmOutput outputs;
             Tensor loss;
@@ -145,7 +146,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
                 loss = divNumber(loss);
             tape.mark(TracePhase::Backward, step, micro);
             if (engine)
-                engine->backward(loss, micro == micros - 1);
+                engine->backward(loss, micro == now - 1);
             else
                 tape.backward(loss);
         }
@@ -185,7 +186,7 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
     const std::int64_t period = layerPeriod(plan, config.layers), executed = executedLayers * period + config.layers % period;
     if (hasShardingEngine(plan) || config.layers <= executed || !config.uniformLayers() || flat)
         return std::nullopt;
-    TrainingRun run = execute(plan, config.withLayers(executed), config.layers, steps, micros, workspaceBytes, cancel);
+    TrainingRun run = execute(plan, config.withLayers(executed), config.layers, steps, micros, micros, workspaceBytes, cancel);
     std::optional<Trace> trace = repeatLayers(run.trace, static_cast<int>(config.layers), static_cast<int>(period));
     if (!trace)
         return std::nullopt;
@@ -210,23 +211,44 @@ int executedMicroBatches(const TrainingPlan &plan)
     return static_cast<int>(std::min<std::int64_t>(plan.batch.gradientAccumulation, hasShardingEngine(plan) ? 3 : 2));
 }
 
+namespace {
+
+/// Under ZeRO-3 every micro-batch is alike from the third on, over steps: then one of the second step is executed and the others
+/// are copied. Nothing where that is not proven to be the same.
+std::optional<TrainingRun> executeSomeMicroBatches(const TrainingPlan &plan, const ModelConfig &config, int steps, int micros,
+                                                   std::int64_t workspaceBytes, const std::stop_token &cancel)
+{
+    // What the loop holds of one micro-batch dies in the next.
+    if (plan.parallel.engine != Engine::DeepSpeed || plan.parallel.zeroStage != 3 || steps != 2 || micros < 3 || plan.loop.outputsHeld)
+        return std::nullopt;
+    TrainingRun run = execute(plan, config, config.layers, steps, micros, 1, workspaceBytes, cancel);
+    run.copiedMicroBatches = repeatMicroBatch(run.trace, micros - 1);
+    return run.copiedMicroBatches ? std::optional(std::move(run)) : std::nullopt;
+}
+
+} // namespace
+
 TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel,
                 Repeat repeat)
 {
     const std::int64_t accumulation = plan.batch.gradientAccumulation;
+    const auto executeAll = [&](int allSteps, int allMicros) {
+        return execute(plan, config, config.layers, allSteps, allMicros, allMicros, workspaceBytes, cancel);
+    };
     if (repeat == Repeat::Execute)
-        return execute(plan, config, config.layers, steps, static_cast<int>(std::min<std::int64_t>(accumulation, 1000)), workspaceBytes,
-                       cancel);
+        return executeAll(steps, static_cast<int>(std::min<std::int64_t>(accumulation, 1000)));
 
     // The first step makes the optimizer's state; from the second on every step is like the one before.
     const int micros = executedMicroBatches(plan);
     const int executed = std::min(steps, 2);
     std::optional<TrainingRun> run = executeSomeLayers(plan, config, executed, micros, workspaceBytes, cancel);
     if (!run)
-        run = execute(plan, config, config.layers, executed, micros, workspaceBytes, cancel);
+        run = executeSomeMicroBatches(plan, config, executed, micros, workspaceBytes, cancel);
+    if (!run)
+        run = executeAll(executed, micros);
     for (; run->steps < steps; ++run->steps)
         if (!repeatLastStep(run->trace))
-            return execute(plan, config, config.layers, steps, micros, workspaceBytes, cancel);
+            return executeAll(steps, micros);
     return std::move(*run);
 }
 

@@ -28,9 +28,10 @@ struct TrainingRun {
     int steps = 0;
     /// What the last step replaces, where the next one would be the same: it can be replayed once more for that (step_repeat.h).
     std::optional<std::vector<Replacement>> lastStepReplaces;
-    double flopsForward = 0;     ///< floating-point operations of products and attention in the forward pass of one micro-batch
-    double flopsAgain = 0;       ///< of checkpointing's second forward of it
-    bool repeatedLayers = false; ///< layers between the first and last three are copies of the third
+    double flopsForward = 0;         ///< floating-point operations of products and attention in the forward pass of one micro-batch
+    double flopsAgain = 0;           ///< of checkpointing's second forward of it
+    bool repeatedLayers = false;     ///< layers between the first and last three are copies of the third
+    bool copiedMicroBatches = false; ///< of the second step, all but the last micro-batch are copies of it
 };
 
 /// The version of transformers whose rules are followed: the plan's, but for PyTorch before 2.6, on which

@@ -28,4 +28,9 @@ std::optional<std::vector<Replacement>> replacements(const autograd::Trace &trac
 /// (tests/core/test_training.cpp compares the two). False, and nothing is changed, where it is not so.
 bool repeatLastStep(autograd::Trace &trace);
 
+/// Puts `times` copies of the last step's only micro-batch before it, with storages of their own. That is what executing them
+/// would give where the micro-batch does what the last one of the step before did, leaves nothing behind and takes nothing
+/// away (tests/core/test_deepspeed.cpp compares the two). False, and nothing is changed, where it is not so.
+bool repeatMicroBatch(autograd::Trace &trace, int times);
+
 } // namespace headroom::training

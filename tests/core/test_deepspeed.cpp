@@ -52,7 +52,8 @@ std::string shapeOf(const training::TrainingRun &run)
     std::size_t mark = 0;
     for (std::size_t i = 0; i < run.trace.events.size(); ++i) {
         for (; mark < run.trace.marks.size() && run.trace.marks[mark].event == i; ++mark)
-            out += fmt::format("[{} {}]", static_cast<int>(run.trace.marks[mark].phase), run.trace.marks[mark].step);
+            out += fmt::format("[{} {} {}]", static_cast<int>(run.trace.marks[mark].phase), run.trace.marks[mark].step,
+                               run.trace.marks[mark].microBatch);
         const autograd::Event event = run.trace.events[i];
         const autograd::StorageRecord &storage = run.trace.storages[event.storage];
         out += fmt::format("{}{}@{} ", event.release ? '-' : '+', storage.bytes, storage.stream);
@@ -249,6 +250,38 @@ private slots:
         const training::TrainingRun copied = training::run(plan, model, 3, 0, {}, training::Repeat::Copy);
         const training::TrainingRun executed = training::run(plan, model, 3, 0, {}, training::Repeat::Execute);
         QVERIFY(shapeOf(copied) == shapeOf(executed));
+    }
+
+    /// Of ZeRO-3's second step one micro-batch is executed and the others are copied.
+    void copiedMicroBatches_data()
+    {
+        QTest::addColumn<QStringList>("fields");
+        QTest::addColumn<bool>("copied");
+        QTest::newRow("full") << QStringList{} << true;
+        QTest::newRow("checkpointing") << QStringList{"checkpointing=full"} << true;
+        QTest::newRow("LoRA") << QStringList{"method.kind=lora"} << true;
+        QTest::newRow("overlap") << QStringList{"parallel.overlap_communication=true"} << true;
+        QTest::newRow("clipping") << QStringList{"loop.clip_grad_norm=true"} << true;
+        QTest::newRow("small buckets") << QStringList{"parallel.bucket_sizes=auto", "checkpointing=full"} << true;
+        QTest::newRow("outputs held") << QStringList{"loop.outputs_held=true"} << false;
+    }
+    void copiedMicroBatches()
+    {
+        QFETCH(const QStringList, fields);
+        QFETCH(const bool, copied);
+        TrainingPlan plan = shardedPlan(3, 4);
+        set(plan, "batch.gradient_accumulation", "3");
+        for (const QString &field : fields)
+            set(plan, field.section('=', 0, 0).toStdString(), field.section('=', 1).toStdString());
+        const ModelConfig model = *resolveModel(plan);
+        for (int steps : {2, 3}) {
+            const training::TrainingRun some = training::run(plan, model, steps, 0, {}, training::Repeat::Copy);
+            const training::TrainingRun all = training::run(plan, model, steps, 0, {}, training::Repeat::Execute);
+            QCOMPARE(some.copiedMicroBatches, copied);
+            QVERIFY(!all.copiedMicroBatches);
+            QVERIFY(shapeOf(some) == shapeOf(all));
+            QCOMPARE(some.flopsForward, all.flopsForward);
+        }
     }
 
     void withoutEngineIsStageZero()
