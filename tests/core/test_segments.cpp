@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// What a run asks of the device, and that the two pools replayed side by side give what they give together.
+// What a run asks of the device, and that the replay is the allocator driven event by event.
 #include "plan_spread.h"
 
+#include "core/autograd/tape.h"
 #include "core/estimate/segments.h"
 #include "core/training/step_repeat.h"
 
 #include <QtTest>
 
+#include <algorithm>
 #include <map>
 
 using namespace headroom;
@@ -107,7 +109,7 @@ private slots:
     }
 
     /// The estimate replays small and large requests side by side where that pays; asked for the log it replays them together.
-    void poolsSideBySideAreThePoolsTogether_data()
+    void replayIsTheAllocatorDrivenByHand_data()
     {
         QTest::addColumn<QString>("path");
         QTest::addColumn<QString>("value");
@@ -126,32 +128,39 @@ private slots:
         QTest::newRow("max_split_size_mb") << "runtime.max_split_size_mb"
                                            << "40";
     }
-    void poolsSideBySideAreThePoolsTogether()
+    void replayIsTheAllocatorDrivenByHand()
     {
         QFETCH(QString, path);
         QFETCH(QString, value);
         TrainingPlan plan = planspread::smallPlan();
-        plan.model.config.replace(plan.model.config.find("\"num_hidden_layers\": 3"), 22, "\"num_hidden_layers\": 120");
         planspread::set(plan, path.toStdString(), value.toStdString());
         const auto estimate = planspread::estimated(plan);
         const StepRecord &record = *estimate->record;
-        QVERIFY2(record.trace().events.size() > 20'000, "the trace is too short for two threads");
-        const auto &again = record.run()->lastStepReplaces;
-        const auto replayed = [&](SegmentLog *log) {
-            return replay(record.trace(), allocatorOptions(plan), record.workspaceBytes(), {}, again ? &*again : nullptr, log);
-        };
+        const autograd::Trace &trace = record.trace();
         SegmentLog log;
-        const Replay apart = replayed(nullptr), together = replayed(&log);
-        QVERIFY(apart.reserved == together.reserved);
-        QVERIFY(apart.blockBytes == together.blockBytes);
-        QVERIFY(!apart.outOfMemory && !together.outOfMemory);
-        QVERIFY(together.reserved.back() > 0 && !log.changes.empty());
-        // Both kinds of requests are there.
-        const auto isSmall = [](const autograd::StorageRecord &storage) { return storage.bytes > 0 && storage.bytes <= 1 << 20; };
-        const auto &storages = record.trace().storages;
-        QVERIFY(std::any_of(storages.begin(), storages.end(), isSmall));
-        QVERIFY(
-            std::any_of(storages.begin(), storages.end(), [](const autograd::StorageRecord &storage) { return storage.bytes > 1 << 20; }));
+        const Replay replayed = replay(trace, allocatorOptions(plan), record.workspaceBytes(), {}, nullptr, &log);
+
+        CachingAllocator allocator(allocatorOptions(plan));
+        std::vector<SegmentChange> changes;
+        allocator.logSegments(&changes);
+        std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
+        for (std::size_t i = 0; i < trace.events.size(); ++i) {
+            if (std::find(trace.cacheReleases.begin(), trace.cacheReleases.end(), i) != trace.cacheReleases.end())
+                allocator.emptyCache();
+            const autograd::Event event = trace.events[i];
+            const autograd::StorageRecord &storage = trace.storages[event.storage];
+            if (event.release) {
+                allocator.release(blocks[event.storage]);
+            } else {
+                blocks[event.storage] = allocator.allocate(
+                    storage.op == autograd::Tape::workspaceName ? record.workspaceBytes() : storage.bytes, storage.stream);
+                QCOMPARE(replayed.blockBytes[event.storage], allocator.blockBytes(blocks[event.storage]));
+            }
+            QCOMPARE(replayed.reserved[i], allocator.reserved());
+        }
+        QVERIFY(!replayed.outOfMemory);
+        QVERIFY(changes == log.changes && !changes.empty());
+        QVERIFY(allocator.reserved() > 0);
     }
 };
 
