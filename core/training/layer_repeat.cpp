@@ -45,6 +45,7 @@ public:
 
     std::optional<Trace> run()
     {
+        findGroups();
         split();
         if (!complete() || !equalInTheMiddle())
             return std::nullopt;
@@ -54,10 +55,16 @@ public:
     }
 
 private:
-    /// The group that a layer belongs to, in the executed model; what is left over belongs to the last.
-    std::int16_t groupOf(const StorageRecord &storage) const
+    /// The group that a storage's layer belongs to, in the executed model; what is left over belongs to the last.
+    void findGroups()
     {
-        return storage.layer < 0 ? storage.layer : std::min<std::int16_t>(storage.layer / m_period, executedLayers - 1);
+        m_groups.reserve(m_trace.storages.size());
+        for (const StorageRecord &storage : m_trace.storages) {
+            const int layer = storage.layer;
+            m_groups.push_back(static_cast<std::int16_t>(layer < 0       ? layer
+                                                         : m_period == 1 ? std::min(layer, executedLayers - 1)
+                                                                         : std::min(layer / m_period, executedLayers - 1)));
+        }
     }
 
     /// Cuts the events into stretches. A birth belongs to its layer, and so do the releases that follow it. But where a
@@ -80,19 +87,19 @@ private:
             const std::uint32_t limit = mark < m_trace.marks.size() ? m_trace.marks[mark].event : size;
             if (!m_trace.events[i].release) {
                 // a workspace is taken in passing, by whichever layer multiplies first
-                const StorageRecord &storage = m_trace.storages[m_trace.events[i].storage];
-                current = storage.role == Role::EngineBuffer ? current : groupOf(storage);
+                const StorageId storage = m_trace.events[i].storage;
+                current = m_trace.storages[storage].role == Role::EngineBuffer ? current : m_groups[storage];
                 take(i++, current, boundary);
                 continue;
             }
             std::uint32_t to = i;
             std::uint64_t layers = 0; // a bit for each; a storage may come from the other end
             for (; to < limit && m_trace.events[to].release; ++to)
-                if (const std::int16_t layer = groupOf(m_trace.storages[m_trace.events[to].storage]); layer >= 0)
+                if (const std::int16_t layer = m_groups[m_trace.events[to].storage]; layer >= 0)
                     layers |= std::uint64_t{1} << std::min<int>(layer, 63);
             const bool many = std::popcount(layers) > kept;
             for (; i < to; ++i)
-                take(i, many ? groupOf(m_trace.storages[m_trace.events[i].storage]) : current, boundary);
+                take(i, many ? m_groups[m_trace.events[i].storage] : current, boundary);
         }
     }
 
@@ -267,9 +274,10 @@ private:
             const auto born = m_trace.storages.begin() + segment.firstBirth;
             const std::size_t first = m_out.storages.size();
             m_out.storages.insert(m_out.storages.end(), born, born + segment.births);
-            for (std::size_t i = first; i < m_out.storages.size(); ++i)
-                if (StorageRecord &record = m_out.storages[i]; record.layer >= 0)
-                    record.layer = static_cast<std::int16_t>(record.layer + (layer - groupOf(record)) * m_period);
+            const std::int16_t *const groups = m_groups.data() + segment.firstBirth;
+            for (std::size_t i = 0; i < segment.births; ++i)
+                if (StorageRecord &record = m_out.storages[first + i]; record.layer >= 0)
+                    record.layer = static_cast<std::int16_t>(record.layer + (layer - groups[i]) * m_period);
             const std::size_t offset = static_cast<std::size_t>(layer) - kept; // below 0 only where nothing is near
             Event *event = next;
             for (const Written &one : pattern) {
@@ -290,6 +298,7 @@ private:
     std::int16_t m_period; ///< layers of a group
     int m_more;            ///< groups to put in
     std::vector<Segment> m_segments;
+    std::vector<std::int16_t> m_groups;         ///< per storage
     std::vector<Origin> m_origins;              ///< per storage
     std::vector<std::uint32_t> m_chainSegments; ///< per chain and layer: its stretch
     std::int32_t m_chains = 0;
