@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 namespace headroom {
 
 namespace {
@@ -516,11 +514,11 @@ const ModelFamily *findModelFamily(std::string_view modelType)
     return nullptr;
 }
 
-std::string executedModelTypes()
+std::vector<std::string_view> executedModelTypes()
 {
-    std::string types;
+    std::vector<std::string_view> types;
     for (const ModelFamily &family : families)
-        types += fmt::format("{}{}", types.empty() ? "" : ", ", family.modelType);
+        types.push_back(family.modelType);
     return types;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headroom {
 
@@ -86,8 +87,8 @@ struct ModelFamily {
     bool queryKeyNorm = false; ///< norms over query and key, by the names q_norm and k_norm
 };
 
-/// "llama, mistral, ...": what the engine executes.
-std::string executedModelTypes();
+/// The model types that the engine executes, those that people train most first.
+std::vector<std::string_view> executedModelTypes();
 
 /// The family of that model_type; null where the engine does not execute it.
 const ModelFamily *findModelFamily(std::string_view modelType);

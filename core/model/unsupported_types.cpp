@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headroom {
 
@@ -106,20 +107,32 @@ const Group groups[] = {
      {"baichuan", "chatglm", "internlm", "internlm2", "phi3small", "qwen"}},
 };
 
+/// The first few of what is executed.
+std::string executedHint(const std::vector<std::string_view> &types)
+{
+    constexpr std::size_t named = 8;
+    return fmt::format("this version executes {} and {} more types (docs/model-types.md)",
+                       fmt::join(types.begin(), types.begin() + named, ", "), types.size() - named);
+}
+
 } // namespace
 
 std::optional<Issue> unsupportedReason(std::string_view modelType)
 {
     if (findModelFamily(modelType) != nullptr)
         return std::nullopt;
-    Issue issue{{}, 0, "model_type", {}, "this version executes " + executedModelTypes()};
+    const std::vector<std::string_view> executed = executedModelTypes();
+    Issue issue{{}, 0, "model_type", {}, executedHint(executed)};
     for (const Group &group : groups)
         if (std::find(group.types.begin(), group.types.end(), modelType) != group.types.end())
             issue.what = fmt::format("{}: {}", modelType, group.what);
     if (modelType == "gemma3")
         issue.hint = "for the text model alone take the config.json's text_config, whose model_type is gemma3_text";
-    if (issue.what.empty())
+    if (issue.what.empty()) {
         issue.what = fmt::format("{}: not executed by this version's engine yet", excerpt(modelType));
+        if (const auto meant = nearest(modelType, executed))
+            issue.hint = fmt::format("is \"{}\" meant? Otherwise: {}", *meant, issue.hint);
+    }
     return issue;
 }
 

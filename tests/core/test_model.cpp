@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/catalogue.h"
+#include "core/model/model_families.h"
 #include "core/model/parameters.h"
 #include "core/units/strict_json.h"
 
@@ -394,6 +395,25 @@ private slots:
         QVERIFY(hint("mistral").find("whose model_type is mistral") != std::string::npos);
         QVERIFY(hint("qwen3_next").find("linear attention") != std::string::npos);
         QCOMPARE(small(R"("n_embd": 64)", "gpt-sw3")->modelType, std::string("gpt2"));
+    }
+
+    void refusalsSayWhatIsExecuted()
+    {
+        const auto hint = [](const char *type) { return unsupportedReason(type)->hint; };
+        QVERIFY(hint("lama").starts_with("is \"llama\" meant? Otherwise: this version executes llama, mistral, "));
+        QVERIFY(hint("qwen3_next").starts_with("this version executes llama, mistral, ")); // is known, and no slip
+        QVERIFY(hint("no_such_type").ends_with("more types (docs/model-types.md)"));
+    }
+
+    /// The page of model types names what is executed, and nothing else.
+    void modelTypesAreListed()
+    {
+        const std::string page = readTextFile(HEADROOM_SOURCE_DIR "/docs/model-types.md").value();
+        const std::vector<std::string_view> types = executedModelTypes();
+        for (const std::string_view type : types)
+            QVERIFY2(page.find("`" + std::string(type) + "`") != std::string::npos, std::string(type).c_str());
+        const QStringList listed = QString::fromStdString(page.substr(page.find("refused with the reason"))).split('`');
+        QCOMPARE(static_cast<std::size_t>(listed.size() / 2), types.size());
     }
 
     void numbersGivenAsTextAreRefused()
