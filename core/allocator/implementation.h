@@ -15,8 +15,9 @@
 
 namespace headroom::allocator {
 
-/// What a CachingAllocator is made of. The pools are kept apart by stream, so that a search never meets another stream's blocks:
-/// pool 2 s holds the small blocks of the s-th stream seen, pool 2 s + 1 the large ones.
+/// What a CachingAllocator is made of; the replay of whole traces (core/estimate/replay.cpp) drives it itself, to have it inlined. The
+/// pools are kept apart by stream, so that a search never meets another stream's blocks: pool 2 s holds the small blocks of the s-th stream
+/// seen, pool 2 s + 1 the large ones.
 struct Implementation {
     struct Pool {
         FreeBlocks free;

@@ -36,9 +36,16 @@ Verdict judge(Bytes capacity, Bytes device, const Band &band)
 GpuEstimate judgeOnGpu(const TrainingPlan &plan, const Gpu &gpu, const OnGpu &within, const Band &band)
 {
     const StepRecord &used = *within.record;
-    const Peak peak = highestPeak(used, total(outsideOfPyTorch(plan, &gpu)));
+    const Bytes outside = total(outsideOfPyTorch(plan, &gpu));
+    Peak peak = highestPeak(used, outside);
+    // Where steps would fit and loading does not, loading is what decides.
+    if (const PhasePeak load = used.phasePeak(0, Phase::Load); within.outOfMemory && load.reserved > peak.reserved) {
+        peak.reserved = load.reserved;
+        peak.allocated = load.allocated;
+        peak.device = load.reserved + outside;
+    }
     GpuEstimate out{gpu.id, gpu.title(), gpu.capacity, Verdict::Fits, true, {}, {}, {}, {}, within.outOfMemory.value_or(peak.phase)};
-    out.allocated = std::max(used.peak(0).allocated, used.peak(used.steps() - 1).allocated);
+    out.allocated = std::max({peak.allocated, used.peak(0).allocated, used.peak(used.steps() - 1).allocated});
     out.reserved = peak.reserved;
     out.device = peak.device;
     out.fits = out.device <= out.capacity;
@@ -123,7 +130,7 @@ void addNotes(Estimate &estimate, const Gpu *first)
                                                             : ""));
     if (std::string sentence = recomputationSentence(estimate); !sentence.empty())
         note(Severity::Information, "checkpointing", std::move(sentence));
-    if (plan.checkpointing == Checkpointing::Selective && plan.selective.every && plan.runtime.transformers != "5.24")
+    if (plan.checkpointing == Checkpointing::Selective && plan.selective.every && parseVersion(plan.runtime.transformers) < Version{5, 24})
         note(Severity::Information, "selective",
              fmt::format("Every n-th layer is transformers 5.24's own choice (every_n_layers); {} may not know it.",
                          plan.runtime.transformers));
@@ -168,10 +175,10 @@ void addNotes(Estimate &estimate, const Gpu *first)
                          formatCount(estimate.model.maxPositions)));
     if (plan.runtime.torch != "2.13")
         note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
-    if (training::transformersVersion(plan) != parseVersion(plan.runtime.transformers))
+    if (transformers != parseVersion(plan.runtime.transformers))
         note(Severity::Information, "runtime.transformers",
              "transformers 5 does not run on PyTorch before 2.6: the rules of 4.46, a version of that time, are followed.");
-    else if (plan.runtime.transformers != "5.24")
+    else if (transformers != Version{5, 24})
         note(Severity::Information, "runtime.transformers",
              "The model code is that of transformers 5.24, with older versions' masks, loss and checkpointing where they are known to "
              "differ.");

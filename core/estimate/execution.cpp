@@ -54,7 +54,8 @@ OnGpu withinGpu(const Executor &executor, const Gpu &gpu, const std::shared_ptr<
 {
     const Bytes outside = total(outsideOfPyTorch(executor.plan, &gpu));
     const bool otherWorkspace = record->workspaceBytes() != executor.workspace;
-    if (!otherWorkspace && highestPeak(*record, outside).device <= gpu.capacity)
+    if (!otherWorkspace && highestPeak(*record, outside).device <= gpu.capacity &&
+        record->phasePeak(0, Phase::Load).reserved + outside <= gpu.capacity)
         return {record, {}};
     AllocatorOptions options = allocatorOptions(executor.plan);
     options.capacity = gpu.capacity - outside;

@@ -44,7 +44,7 @@ struct OnGpu {
     std::optional<Phase> outOfMemory; ///< where it would run out
 };
 
-/// `record` was replayed without a limit. Only where that would not fit is it replayed within the GPU's memory, where the
+/// `record` was replayed without a limit. Only where that, or loading, would not fit is it replayed within the GPU's memory, where the
 /// allocator first gives back what it keeps; if even that does not fit, the figures are those it would need.
 OnGpu withinGpu(const Executor &executor, const Gpu &gpu, const std::shared_ptr<const StepRecord> &record);
 

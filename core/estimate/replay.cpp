@@ -41,7 +41,7 @@ public:
         for (std::uint32_t i = from; i < to;) {
             throwIfCancelled(m_cancel);
             for (; cacheRelease != m_trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
-                m_allocator.releaseCache();
+                m_allocator.releaseCache(), logAt(i);
             std::uint32_t until = std::min(to, i + eventsBetweenPolls);
             if (cacheRelease != m_trace.cacheReleases.end())
                 until = std::min(until, *cacheRelease);
@@ -63,6 +63,13 @@ public:
     Replay take() { return std::move(m_out); }
 
 private:
+    /// What has been logged and has no event yet came with this one.
+    void logAt(std::uint32_t event)
+    {
+        if (m_segments != nullptr)
+            m_segments->events.resize(m_segments->changes.size(), event);
+    }
+
     bool stretch(std::uint32_t from, std::uint32_t to)
     {
         const Event *const events = m_trace.events.data();
@@ -86,8 +93,7 @@ private:
                     m_out.shortage = m_allocator.m_outOfMemory;
                     return false;
                 }
-                if (m_segments != nullptr)
-                    m_segments->events.resize(m_segments->changes.size(), i);
+                logAt(i);
             }
             reserved[i] = static_cast<std::int64_t>(m_allocator.m_reserved);
         }

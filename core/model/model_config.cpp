@@ -94,6 +94,8 @@ std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool s
     return {};
 }
 
+constexpr std::int64_t gptJRotaryDim = 64; ///< GPTJConfig, CodeGenConfig: rotary_dim
+
 bool isGptJ(std::string_view modelType) { return modelType == "gptj" || modelType == "codegen"; }
 
 /// How many of a head's dimensions are rotated: int(head_dim * partial_rotary_factor).
@@ -103,7 +105,11 @@ std::int64_t readRotaryDim(ConfigReader &reader, const ModelConfig &config, cons
         if (reader.isNull("rotary_dim"))
             reader.fail(reader.lineOf("rotary_dim", 0), "rotary_dim", "must be a number of dimensions, not null",
                         "transformers takes cosines as wide as the model then, and stops");
-        const std::int64_t dim = reader.count("rotary_dim", 64, config.headDim);
+        const std::int64_t dim = reader.count("rotary_dim", gptJRotaryDim, config.headDim);
+        if (reader.find("rotary_dim") == nullptr && dim > config.headDim)
+            reader.fail(reader.lineOf("n_head", 0), "rotary_dim",
+                        fmt::format("missing: the {} dimensions that are turned then are more than the {} of a head", dim, config.headDim),
+                        "give rotary_dim");
         if (dim % 2 != 0)
             reader.fail(reader.lineOf("rotary_dim", 0), "rotary_dim", fmt::format("{} is odd, but rotary embeddings turn pairs", dim),
                         "give an even number");
@@ -261,6 +267,22 @@ struct Keys {
     }
 };
 
+/// Sizes that a class's own code cannot bring together: transformers builds the model, or not even that, and stops in forward.
+void refuseWhereClassesStop(ConfigReader &reader, const ModelConfig &config, const Keys &keys)
+{
+    if (reader.issue())
+        return;
+    const int line = reader.lineOf(keys.heads, 0);
+    if (config.modelType == "codegen" && config.heads % 4 != 0) // mp_num (modeling_codegen.py: _split_heads)
+        reader.fail(line, keys.heads, fmt::format("{} is not a multiple of 4, the parts in which CodeGen keeps its heads", config.heads),
+                    "give a multiple of 4");
+    if (config.modelType == "bitnet" && config.heads * config.headDim != config.hiddenSize) // attn_sub_norm is hidden_size wide
+        reader.fail(reader.lineOf("head_dim", line), "head_dim",
+                    fmt::format("{} heads of {} are not the hidden size of {}, as BitNet's norm after attention takes them to be",
+                                config.heads, config.headDim, config.hiddenSize),
+                    "leave head_dim out");
+}
+
 /// Which layers have an MLP instead of experts: mlp_only_layers, and all but every decoder_sparse_step-th.
 std::vector<bool> readDenseLayers(ConfigReader &reader, const ModelConfig &config)
 {
@@ -386,8 +408,12 @@ void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &f
     config.experts = optional ? reader.countFromZero(key, family.experts, mostWidth) : reader.count(key, family.experts, mostWidth);
     if (config.modelType == "granitemoeshared" || optional)
         config.sharedExpertIntermediateSize = reader.countFromZero("shared_intermediate_size", optional ? 1024 : 0, mostIntermediate);
-    if (config.experts == 0)
+    if (config.experts == 0) {
+        if (config.sharedExpertIntermediateSize == 0)
+            reader.fail(reader.lineOf("shared_intermediate_size", 0), "shared_intermediate_size",
+                        "0, and there are no experts: a layer would have no MLP", fmt::format("give it or {}", key));
         return;
+    }
     config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
     if (config.expertsPerToken > config.experts)
         reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
@@ -585,6 +611,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     const bool scored = config.modelType == "glm4_moe" || config.modelType == "sarvam_moe";
     config.queryKeyNorm = scored ? reader.flag("use_qk_norm", config.modelType == "sarvam_moe") : family.queryKeyNorm;
 
+    refuseWhereClassesStop(reader, config, keys);
     config.ropeType = readRopeType(reader, config, false);
     config.slidingRopeType = readRopeType(reader, config, true);
     config.rotaryDim = readRotaryDim(reader, config, family);

@@ -278,7 +278,7 @@ private:
             for (std::size_t i = 0; i < segment.births; ++i)
                 if (StorageRecord &record = m_out.storages[first + i]; record.layer >= 0)
                     record.layer = static_cast<std::int16_t>(record.layer + (layer - groups[i]) * m_period);
-            const std::size_t offset = static_cast<std::size_t>(layer) - kept; // below 0 only where nothing is near
+            const std::size_t offset = static_cast<std::size_t>(layer) - kept; // may wrap: `near` has kept in it
             Event *event = next;
             for (const Written &one : pattern) {
                 *event = one.event;

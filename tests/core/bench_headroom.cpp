@@ -6,10 +6,10 @@
 #include "app/keep_memory.h"
 #include "tests/core/bench_statistics.h"
 
-#include "core/estimate/fit_map.h"
 #include "core/estimate/outside.h"
 #include "core/estimate/step_record.h"
 #include "core/plan/plan_json.h"
+#include "core/solve/fit_map.h"
 
 #include <fmt/format.h>
 
@@ -152,8 +152,8 @@ int main(int argc, char *argv[])
     bool all = true;
     for (const Case &one : cases)
         all = report(one, runs) && all;
-    fmt::print("\nWhat fits, a map of 50 x 100 cells, on all processors. Milliseconds.\n\n{:36} {:>8} {:>10} {:>10} {:>8}\n", "",
-               "by clock", "processor", "heap calls", "fitting");
+    fmt::print("\nWhat fits, a map of 50 x 100 cells, on all processors. Milliseconds.\n\n{:36} {:9} {:>8} {:>10} {:>10} {:>8} {:>8}\n", "",
+               "", "by clock", "processor", "heap calls", "executed", "fitting");
     for (const Case &one : {cases[0], cases[1], cases[2]})
         for (const MapDetail detail : {MapDetail::WhatFits, MapDetail::Device})
             all = reportMap(one, detail) && all;

@@ -108,7 +108,7 @@ private slots:
         QVERIFY(segmentPlan(*estimate, Bytes{-1}).shortage);
     }
 
-    /// The estimate replays small and large requests side by side where that pays; asked for the log it replays them together.
+    /// The last step done again, the log of segments and memory that comes to an end among it.
     void replayIsTheAllocatorDrivenByHand_data()
     {
         QTest::addColumn<QString>("path");
@@ -137,30 +137,58 @@ private slots:
         const auto estimate = planspread::estimated(plan);
         const StepRecord &record = *estimate->record;
         const autograd::Trace &trace = record.trace();
-        SegmentLog log;
-        const Replay replayed = replay(trace, allocatorOptions(plan), record.workspaceBytes(), {}, nullptr, &log);
+        const auto &again = record.run()->lastStepReplaces;
+        QVERIFY(again.has_value());
+        AllocatorOptions options = allocatorOptions(plan);
+        const Replay unlimited = replay(trace, options, record.workspaceBytes());
+        const std::int64_t highest = *std::max_element(unlimited.reserved.begin(), unlimited.reserved.end());
+        for (const Bytes capacity : {options.capacity, Bytes{highest - 1}, Bytes{highest / 2}}) {
+            options.capacity = capacity;
+            SegmentLog log;
+            const Replay replayed = replay(trace, options, record.workspaceBytes(), {}, &*again, &log);
 
-        CachingAllocator allocator(allocatorOptions(plan));
-        std::vector<SegmentChange> changes;
-        allocator.logSegments(&changes);
-        std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
-        for (std::size_t i = 0; i < trace.events.size(); ++i) {
-            if (std::find(trace.cacheReleases.begin(), trace.cacheReleases.end(), i) != trace.cacheReleases.end())
-                allocator.emptyCache();
-            const autograd::Event event = trace.events[i];
-            const autograd::StorageRecord &storage = trace.storages[event.storage];
-            if (event.release) {
-                allocator.release(blocks[event.storage]);
-            } else {
-                blocks[event.storage] = allocator.allocate(
-                    storage.op == autograd::Tape::workspaceName ? record.workspaceBytes() : storage.bytes, storage.stream);
-                QCOMPARE(replayed.blockBytes[event.storage], allocator.blockBytes(blocks[event.storage]));
+            CachingAllocator allocator(options);
+            std::vector<SegmentChange> changes;
+            allocator.logSegments(&changes);
+            std::vector<CachingAllocator::Block> blocks(trace.storages.size(), CachingAllocator::noBlock);
+            std::vector<std::int64_t> blockBytes(trace.storages.size()), reserved(trace.events.size());
+            std::vector<std::uint32_t> changedAt;
+            std::optional<std::uint32_t> outOfMemory;
+            const auto drive = [&](std::uint32_t from) {
+                for (std::uint32_t i = from; i < trace.events.size() && !outOfMemory; ++i) {
+                    if (std::find(trace.cacheReleases.begin(), trace.cacheReleases.end(), i) != trace.cacheReleases.end())
+                        allocator.emptyCache();
+                    const autograd::Event event = trace.events[i];
+                    const autograd::StorageRecord &storage = trace.storages[event.storage];
+                    if (event.release) {
+                        allocator.release(blocks[event.storage]);
+                    } else {
+                        const bool workspace = storage.op == autograd::Tape::workspaceName;
+                        blocks[event.storage] = allocator.allocate(workspace ? record.workspaceBytes() : storage.bytes, storage.stream);
+                        if (blocks[event.storage] == CachingAllocator::noBlock && allocator.outOfMemory()) {
+                            outOfMemory = i;
+                            return;
+                        }
+                        blockBytes[event.storage] = allocator.blockBytes(blocks[event.storage]);
+                    }
+                    changedAt.resize(changes.size(), i);
+                    reserved[i] = allocator.reserved();
+                }
+            };
+            drive(0);
+            const std::int64_t calls = allocator.deviceCalls();
+            if (!outOfMemory) {
+                for (const training::Replacement &replacement : *again)
+                    blocks[replacement.taken] = blocks[replacement.left];
+                drive(training::lastStep(trace));
             }
-            QCOMPARE(replayed.reserved[i], allocator.reserved());
+            QVERIFY(replayed.outOfMemory == outOfMemory);
+            QVERIFY(replayed.reserved == reserved);
+            QVERIFY(replayed.blockBytes == blockBytes);
+            QVERIFY(changes == log.changes && !changes.empty());
+            QVERIFY(changedAt == log.events);
+            QVERIFY(capacity.value == highest / 2 ? outOfMemory.has_value() : calls > 0);
         }
-        QVERIFY(!replayed.outOfMemory);
-        QVERIFY(changes == log.changes && !changes.empty());
-        QVERIFY(allocator.reserved() > 0);
     }
 };
 

@@ -21,8 +21,8 @@ enum class MapDetail : std::uint8_t {
 /// What a plan takes of one GPU for each of some micro-batches and sequence lengths.
 struct FitMap {
     struct Cell {
-        Bytes device; ///< as GpuEstimate::device of the plan with this micro-batch and length
-        bool fits = false;
+        Bytes device;         ///< as GpuEstimate::device of the plan with this micro-batch and length
+        bool fits = false;    ///< as GpuEstimate::fits: within the capacity, whatever the error band
         bool atLeast = false; ///< WhatFits alone: it is more than `device`
     };
 
@@ -45,10 +45,11 @@ inline constexpr std::size_t mostCells = 100'000;
 
 /// Every cell's figures are those of estimate(). `microBatches` and `sequenceLengths` are taken in ascending order, each once.
 ///
-/// What a step does seldom hangs on the micro-batch, and its sizes grow in proportion to it. So of a length four micro-batches
-/// are executed; where they do the same and every size lies on one line through all four, the sizes between are read off that
-/// line, and where not, each half is looked at by itself (tests/core/test_fit_map.cpp compares every cell with its estimate).
-/// The allocator is replayed for every cell. Uses all processors.
+/// What a step does seldom hangs on the micro-batch, and its sizes grow in proportion to it. So of a length the
+/// first micro-batch, which is often done otherwise, and four more are executed; where these do the same and every size lies on
+/// one line through all four, the sizes between are read off that line, and where not, each half is looked at by itself
+/// (tests/core/test_fit_map.cpp compares every cell with its estimate). The allocator is replayed for every cell. Lengths are
+/// shared out among all processors.
 ///
 /// An Issue where the GPU's id, a micro-batch or a length is not valid, there is none of them, there are too many cells, no
 /// cell can be estimated (the first one's refusal), or it was cancelled.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/estimate/fit_map.h"
+#include "core/solve/fit_map.h"
 
 #include "core/allocator/size_rules.h"
 #include "core/autograd/tape.h"
@@ -16,6 +16,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -48,6 +49,14 @@ std::int64_t highestReserved(const Trace &trace, const Replay &replay)
     for (auto at = begin + last; at != replay.reserved.end(); ++at)
         highest = std::max(highest, *at);
     return highest;
+}
+
+/// The highest reserved before the first step.
+std::int64_t reservedLoading(const Trace &trace, const Replay &replay)
+{
+    const auto begin = replay.reserved.begin();
+    const auto end = begin + (trace.marks.empty() ? 0 : trace.marks.front().event);
+    return begin == end ? 0 : *std::max_element(begin, end);
 }
 
 /// What is asked for at once, at most, in multiples of 512 bytes: no allocator can do with less.
@@ -214,9 +223,10 @@ private:
     SharedRun execute(std::size_t row, std::size_t column)
     {
         SharedRun run = tryToRun(row, column);
-        if (run)
+        if (run) {
             cellOf(row, column) = measure(*run);
-        ++m_executed;
+            ++m_executed;
+        }
         return run;
     }
 
@@ -259,9 +269,11 @@ private:
             if (const Bytes atLeast = least(); atLeast > most)
                 return {atLeast + m_outside, false, true};
         AllocatorOptions options = allocatorOptions(m_plan);
-        const Bytes unlimited = Bytes{highestReserved(run.trace, replayed(options))} + m_outside;
+        const Replay everything = replayed(options);
+        const Bytes steps = Bytes{highestReserved(run.trace, everything)} + m_outside;
+        const Bytes unlimited = std::max(steps, Bytes{reservedLoading(run.trace, everything)} + m_outside);
         if (unlimited <= m_gpu.capacity)
-            return {unlimited, true};
+            return {steps, true};
         if (most.value > 0 && least() <= most) {
             options.capacity = most;
             const Replay limited = replayed(options);
@@ -300,8 +312,12 @@ void fillAll(Mapper &mapper, std::size_t columns)
     std::vector<std::exception_ptr> failures(threads);
     {
         std::vector<std::jthread> others;
-        for (std::size_t i = 1; i < threads; ++i)
-            others.emplace_back([&, i] { work(failures[i]); });
+        try {
+            for (std::size_t i = 1; i < threads; ++i)
+                others.emplace_back([&, i] { work(failures[i]); });
+        } catch (const std::system_error &) {
+            // no thread is to be had: the others do it all
+        }
         work(failures.front());
     }
     for (const std::exception_ptr &failure : failures)
