@@ -57,6 +57,7 @@ private slots:
     void hatchesAreWhatTheirLinesWouldBe();
     void aPlainLabelLooksAsALabelDoes_data();
     void aPlainLabelLooksAsALabelDoes();
+    void aPlainLabelHasRoomForItsMargins();
 };
 
 void TestDrawing::aLineIsDrawnAsAPainterDrawsIt_data()
@@ -205,6 +206,24 @@ void TestDrawing::aPlainLabelLooksAsALabelDoes()
         other.setSelection(2, 5);
         QCOMPARE(own.selectedText(), own.text().mid(2, 5));
         QCOMPARE(picture(own), picture(other));
+    }
+}
+
+void TestDrawing::aPlainLabelHasRoomForItsMargins()
+{
+    const QString text =
+        QStringLiteral("Steady state: peak 21.02 GiB allocated, 22.30 GiB reserved, 22.68 GiB on the device, in backward.");
+    for (const bool wraps : {false, true}) {
+        PlainLabel plain(wraps), set(wraps);
+        set.setContentsMargins(40, 3, 60, 5);
+        for (PlainLabel *label : {&plain, &set})
+            label->setText(text);
+        QCOMPARE(set.sizeHint(), plain.sizeHint() + QSize(100, 8));
+        QCOMPARE(set.minimumSizeHint(), plain.minimumSizeHint() + QSize(100, 8));
+        if (wraps) {
+            QVERIFY(plain.heightForWidth(200) > plain.heightForWidth(300));
+            QCOMPARE(set.heightForWidth(300), plain.heightForWidth(200) + 8);
+        }
     }
 }
 

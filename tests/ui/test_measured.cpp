@@ -492,6 +492,89 @@ private slots:
         });
     }
 
+    /// The run is said to have failed, not its snapshot, which is converted all the same and can be cancelled meanwhile.
+    void aRunThatBreaksOffLeavesItsSnapshot()
+    {
+        const Folder folder;
+        const QString go = folder.path("go");
+        const auto window =
+            openedWith(folder, program(folder, "case $1 in\nrun) cp '" + gpuRun.toUtf8() +
+                                                   "' \"$4\"; echo pickle >\"${4%/*}/snapshot.pickle\"; echo 'KeyError: 7' >&2; exit 1 ;;\n"
+                                                   "*) i=0; while [ ! -e '" +
+                                                   go.toUtf8() + "' ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done; cp '" +
+                                                   snapshot.toUtf8() + "' \"$3\" ;;\nesac"));
+        QVERIFY(window);
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        QTRY_COMPARE(window->messages()->messages(), QStringList{"Measuring failed. KeyError: 7"});
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+        QTRY_VERIFY(isSaid(window->measured(), "Converting the snapshot"));
+        QVERIFY(window->probe()->isRunning());
+        QVERIFY(!actionOf(*window, "Dry run")->isEnabled() && !buttonOf(window->measured(), "Measure...")->isEnabled());
+        QVERIFY(actionOf(*window, "Cancel measuring")->isEnabled() && buttonOf(window->measured(), "Cancel")->isVisible());
+        folder.write("go", "go");
+        QTRY_COMPARE(window->runs()->snapshots().size(), std::size_t{1});
+        QCOMPARE(window->messages()->messages().size(), 1);
+        QVERIFY(actionOf(*window, "Dry run")->isEnabled() && !actionOf(*window, "Cancel measuring")->isEnabled());
+        QVERIFY(!buttonOf(window->measured(), "Cancel")->isVisible());
+    }
+
+    /// As "headroom plan a.pickle b.pickle c.pickle" opens them.
+    void severalPicklesAreReadOneAfterTheOther()
+    {
+        const Folder folder;
+        // $5 is the pickle; a line's end more makes another file of the same timeline.
+        const auto window =
+            openedWith(folder, program(folder, "case $5 in\n*b.pickle) echo 'headroom_probe: refused' >&2; exit 2 ;;\n"
+                                               "*) cp '" +
+                                                   snapshot.toUtf8() + "' \"$3\"; case $5 in *c.pickle) echo >>\"$3\" ;; esac ;;\nesac"));
+        QVERIFY(window);
+        for (const char *name : {"a.pickle", "b.pickle", "c.pickle"})
+            QVERIFY(window->openSnapshot(folder.write(name, "\x80\x04N.")));
+        QTRY_COMPARE(window->runs()->snapshots().size(), std::size_t{2});
+        QCOMPARE(window->runs()->snapshots()[0].name, QString("a"));
+        QCOMPARE(window->runs()->snapshots()[1].name, QString("c"));
+        QCOMPARE(window->messages()->messages(), QStringList{"The snapshot could not be read. headroom_probe: refused"});
+        QVERIFY(!window->probe()->isRunning());
+    }
+
+    void aHiddenSnapshotIsFoundByItsFile()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QFile source(snapshot);
+        QVERIFY(window && source.open(QIODevice::ReadOnly));
+        QByteArray content = source.readAll();
+        const auto open = [&](const char *name) { // each another file
+            return window->openSnapshot(folder.write(name, content += '\n'));
+        };
+        QVERIFY(open("a.headroom-timeline.json") && open("b.headroom-timeline.json"));
+        const MeasuredRuns &runs = *window->runs();
+        const auto shown = [&] { return runs.shownSnapshot() < 0 ? QString() : runs.snapshots()[std::size_t(runs.shownSnapshot())].name; };
+        QAction *action = actionOf(*window, "Show the snapshot on the timeline");
+        window->runs()->setShownSnapshot(0);
+        action->trigger();
+        QCOMPARE(shown(), QString());
+        action->trigger();
+        QCOMPARE(shown(), QString("a"));
+        // It goes while it is hidden: the newest is shown, not the one in its place.
+        action->trigger();
+        QVERIFY(!window->runs()->removeSnapshot(0) && open("c.headroom-timeline.json"));
+        window->runs()->setShownSnapshot(-1);
+        action->trigger();
+        QCOMPARE(shown(), QString("c"));
+    }
+
+    void hintsOfSnapshotsFollowTheUnit()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->openSnapshot(snapshot));
+        const auto hint = [&] { return window->measured()->snapshotList()->topLevelItem(0)->toolTip(0); };
+        QVERIFY2(hint().contains("20.06 GiB allocated"), qPrintable(hint()));
+        window->display().setUnit(ByteUnit::Decimal);
+        QVERIFY2(hint().contains("21.54 GB allocated"), qPrintable(hint())); // 21538530816 bytes
+    }
+
     void everyRankOfARunIsKept()
     {
         const Folder folder;
@@ -720,6 +803,39 @@ private slots:
         const QByteArray text = written.readAll();
         QVERIFY(text != before.toUtf8());
         QCOMPARE(text, window->measured()->csv().toUtf8());
+    }
+
+    /// What was asked of a run that is shown no more does not come up with another one.
+    void anExportEndsWithItsRun()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window && window->importResult(dryRun) && compared(*window, "peak.allocated"));
+        int asked = 0;
+        QTimer refusal;
+        connect(&refusal, &QTimer::timeout, this, [&] {
+            if (auto *dialog = qobject_cast<QFileDialog *>(QApplication::activeModalWidget())) {
+                ++asked;
+                dialog->reject();
+            }
+        });
+        refusal.start(5);
+        const auto exportWhileBusy = [&](std::int64_t length) {
+            QVERIFY(!window->document().setField(*findField("batch.sequence_length"), length));
+            actionOf(*window, "Export the comparison as CSV")->trigger();
+        };
+        const auto isComparedWith = [&](const QString &allocated) {
+            return QTest::qWaitFor([&] { return cell(*window, "peak.allocated", ComparisonModel::Measured) == allocated; });
+        };
+        exportWhileBusy(1024); // and the run is removed
+        QVERIFY(!window->runs()->remove(0));
+        QVERIFY(settled(*window) && window->importResult(gpuRun));
+        QVERIFY(isComparedWith("20.06 GiB"));
+        exportWhileBusy(2048); // and another one comes
+        QVERIFY(window->importResult(dryRun));
+        QVERIFY(QTest::qWaitFor([&] { return cell(*window, "peak.allocated", ComparisonModel::Measured) != "20.06 GiB"; }));
+        QTest::qWait(50);
+        QCOMPARE(asked, 0);
     }
 };
 

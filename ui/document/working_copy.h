@@ -29,9 +29,9 @@ struct Restored {
 };
 
 /// Keeps the working plan safe: writes it shortly after each change (whole or not at all), brings it back at the next
-/// start. It is written in the background: until a file is safe on its disk takes as long as several pictures. A file that cannot be read
-/// is kept aside under another name. Each running window has a file of its own, held by a lock, so that two windows never overwrite each
-/// other's work.
+/// start. It is written in the background, because putting a file safely on its disk takes as long as drawing the window several times.
+/// A file that cannot be read is kept aside under another name. Each running window has a file of its own, held by a lock, so that
+/// two windows never overwrite each other's work.
 class WorkingCopy : public QObject
 {
     Q_OBJECT

@@ -179,6 +179,7 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     connect(m_runs, &MeasuredRuns::changed, this, &MeasuredView::fillSnapshots);
     connect(m_runs, &MeasuredRuns::snapshotsChanged, this, &MeasuredView::fillSnapshots);
     connect(m_runs, &MeasuredRuns::currentChanged, this, &MeasuredView::showCurrent);
+    connect(m_display, &DisplaySettings::changed, this, &MeasuredView::fillSnapshots); // their hints name bytes
     fillList();
     fillSnapshots();
 }

@@ -84,22 +84,22 @@ std::optional<Issue> ProbeProcess::start(const TrainingPlan &plan, const QString
 
 std::optional<Issue> ProbeProcess::convert(const QString &snapshot, const QString &python)
 {
+    return launchConversion(snapshot, python, snapshot);
+}
+
+std::optional<Issue> ProbeProcess::launchConversion(const QString &snapshot, const QString &python, const QString &told)
+{
     auto folder = std::make_unique<QTemporaryDir>();
     if (!folder->isValid())
         return Issue{{}, 0, {}, folder->errorString().toStdString(), tr("set TMPDIR to a folder that can be written").toStdString()};
     m_folder = std::move(folder);
-    m_snapshot = snapshot;
-    launchConversion(snapshot, python);
-    return std::nullopt;
-}
-
-void ProbeProcess::launchConversion(const QString &snapshot, const QString &python)
-{
     QStringList arguments{QStringLiteral("snapshot"), QStringLiteral("--output"), m_folder->filePath(timelineName)};
     if (!python.isEmpty())
         arguments << QStringLiteral("--python") << python;
+    m_snapshot = told;
     m_isConversion = true;
     launch(arguments << QStringLiteral("--") << QFileInfo(snapshot).absoluteFilePath());
+    return std::nullopt;
 }
 
 void ProbeProcess::launch(const QStringList &arguments)
@@ -155,15 +155,22 @@ void ProbeProcess::end(int status, QProcess::ExitStatus how)
     if (how == QProcess::NormalExit)
         readLines();
     m_patience.stop();
+    m_process.release()->deleteLater();
+    tell(status, how);
+    if (!isRunning())
+        emit idle();
+}
+
+void ProbeProcess::tell(int status, QProcess::ExitStatus how)
+{
     // What is told may start the next run.
     std::unique_ptr<QTemporaryDir> folder = std::move(m_folder);
     const std::unique_ptr<QTemporaryDir> recorded = std::move(m_recorded);
     const bool isConversion = m_isConversion;
     const QString snapshot = std::exchange(m_snapshot, {});
     const QStringList complaints = m_complaints;
-    m_process.release()->deleteLater();
     if (m_isCancelled) {
-        emit cancelled();
+        emit cancelled(isConversion);
         return;
     }
     const QDir made(folder->path());
@@ -176,16 +183,19 @@ void ProbeProcess::end(int status, QProcess::ExitStatus how)
             file.fileName() == resultName ? results.prepend(file.filePath()) : results.append(file.filePath());
         if (!results.isEmpty())
             emit finished(results);
-        if (QFileInfo::exists(made.filePath(snapshotName)) && !isRunning()) {
-            const QString pickle = made.filePath(snapshotName);
-            if (const auto issue = convert(pickle, m_python))
-                emit failed(issueText(*issue));
-            m_snapshot.clear();
-            m_recorded = std::move(folder);
-        }
     }
     if (how != QProcess::NormalExit || status != 0)
-        emit failed(complaints.isEmpty() ? tr("headroom-probe ended with status %1").arg(status) : complaints.join(QLatin1Char('\n')));
+        emit failed(complaints.isEmpty() ? tr("headroom-probe ended with status %1").arg(status) : complaints.join(QLatin1Char('\n')),
+                    isConversion);
+    // Last: what goes wrong with the snapshot is another matter than what went wrong with the run.
+    const QString pickle = made.filePath(snapshotName);
+    if (isConversion || isRunning() || !QFileInfo::exists(pickle))
+        return;
+    m_recorded = std::move(folder);
+    if (const auto issue = launchConversion(pickle, m_python, {})) {
+        m_recorded.reset();
+        emit failed(issueText(*issue), true);
+    }
 }
 
 } // namespace headroom

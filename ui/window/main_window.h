@@ -14,6 +14,7 @@
 #include <QMainWindow>
 #include <QTimer>
 
+#include <deque>
 #include <functional>
 
 class QActionGroup;
@@ -73,7 +74,8 @@ public:
     ProbeProcess *probe() const { return m_probe; }
     /// Adds a result of the probe to the plan's runs and shows it; what is wrong with it is said in the message bar.
     bool importResult(const QString &file);
-    /// Lays a memory snapshot over the timeline: a converted one now, a pickle once Python has read it. False: it did not come to that.
+    /// Lays a memory snapshot over the timeline: a converted one now, a pickle once Python has read it, after what
+    /// runs and the pickles that wait already. False: it did not come to that.
     bool openSnapshot(const QString &file);
 
     /// The result that the views show; null: none, or the plan cannot be estimated.
@@ -88,6 +90,12 @@ protected:
 
 private:
     struct Actions;
+
+    /// A pickle that is to be converted.
+    struct WaitingSnapshot {
+        QString file;
+        QString planFile; ///< of the plan that it was opened for; empty: it has none
+    };
 
     void makeActions();
     void makeMenus();
@@ -123,6 +131,8 @@ private:
     void measure(MeasureSettings::How how);
     void chooseAndImport();
     void chooseAndOpenSnapshot();
+    bool convertSnapshot(const WaitingSnapshot &snapshot);
+    void convertNext();
     void removeSnapshot();
     /// The chosen snapshot on the timeline, or none.
     void showSnapshot();
@@ -174,9 +184,10 @@ private:
     MemoryChart *m_chart = nullptr;
     TimelineChart *m_timeline = nullptr;
     BreakdownView *m_breakdown = nullptr;
-    int m_hiddenSnapshot = -1; ///< that was drawn before it was switched off
-    QString m_measuredName;    ///< of the run that is being measured, for its snapshot
-    QString m_measuredFile;    ///< of the plan that is being measured; empty: it had none
+    QString m_hiddenSnapshot; ///< the file of the one that was drawn before it was switched off
+    QString m_measuredName;   ///< of the run that is being measured, for its snapshot
+    QString m_measuredFile;   ///< of the plan that is being measured; empty: it had none
+    std::deque<WaitingSnapshot> m_waitingSnapshots;
     MeasuredRuns *m_runs = nullptr;
     MeasuredView *m_measured = nullptr;
     ProbeProcess *m_probe = nullptr;

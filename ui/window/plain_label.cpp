@@ -60,9 +60,9 @@ QSize PlainLabel::sizeHint() const
     // Where it wraps, the layout gives it all the room there is, and asks for the height.
     const int line = fontMetrics().height();
     if (wordWrap())
-        return {line * 20, line};
+        return QSize(line * 20, line).grownBy(contentsMargins());
     laidOut(unbroken);
-    return {qRound(m_textWidth) + 1, line};
+    return QSize(qRound(m_textWidth) + 1, line).grownBy(contentsMargins());
 }
 
 QSize PlainLabel::minimumSizeHint() const
@@ -70,13 +70,15 @@ QSize PlainLabel::minimumSizeHint() const
     if (!wordWrap())
         return sizeHint();
     const int line = fontMetrics().height();
-    return {line * 4, line};
+    return QSize(line * 4, line).grownBy(contentsMargins());
 }
 
 int PlainLabel::heightForWidth(int width) const
 {
-    laidOut(width);
-    return std::max(static_cast<int>(m_height), fontMetrics().height());
+    // As wide as the text is painted: beside the margins.
+    const QMargins margins = contentsMargins();
+    laidOut(std::max(width - margins.left() - margins.right(), 0));
+    return std::max(static_cast<int>(m_height), fontMetrics().height()) + margins.top() + margins.bottom();
 }
 
 void PlainLabel::paintEvent(QPaintEvent *event)

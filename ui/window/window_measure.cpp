@@ -50,10 +50,18 @@ void MainWindow::connectMeasuring()
     connect(a.openSnapshot, &QAction::triggered, this, &MainWindow::chooseAndOpenSnapshot);
     connect(a.removeSnapshot, &QAction::triggered, this, &MainWindow::removeSnapshot);
     connect(a.snapshotShown, &QAction::triggered, this, [this](bool shown) {
-        const int newest = static_cast<int>(m_runs->snapshots().size()) - 1;
-        if (!shown)
-            m_hiddenSnapshot = m_runs->shownSnapshot();
-        m_runs->setShownSnapshot(!shown ? -1 : m_hiddenSnapshot >= 0 ? std::min(m_hiddenSnapshot, newest) : newest);
+        const std::vector<StoredSnapshot> &snapshots = m_runs->snapshots();
+        if (shown) {
+            // The newest, where that one is gone or of another plan.
+            int index = static_cast<int>(snapshots.size()) - 1;
+            for (std::size_t i = 0; i < snapshots.size(); ++i)
+                if (snapshots[i].file == m_hiddenSnapshot)
+                    index = static_cast<int>(i);
+            m_runs->setShownSnapshot(index);
+        } else if (m_runs->shownSnapshot() >= 0) {
+            m_hiddenSnapshot = snapshots[static_cast<std::size_t>(m_runs->shownSnapshot())].file;
+            m_runs->setShownSnapshot(-1);
+        }
     });
     connect(a.exportComparison, &QAction::triggered, this, &MainWindow::exportComparison);
     connect(m_measured, &MeasuredView::measureRequested, this, [this] { measure(m_settings.measure().how); });
@@ -65,18 +73,18 @@ void MainWindow::connectMeasuring()
 
     connect(m_probe, &ProbeProcess::progress, this, [this](const QString &text) {
         m_measured->setProgress(text);
-        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry, m_actions->openSnapshot})
+        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry})
             action->setEnabled(false);
         m_actions->cancelMeasuring->setEnabled(true);
     });
-    const auto ended = [this] {
+    connect(m_probe, &ProbeProcess::idle, this, [this] {
         m_measured->setProgress({});
-        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry, m_actions->openSnapshot})
+        for (QAction *action : {m_actions->measureHere, m_actions->measureThere, m_actions->measureDry})
             action->setEnabled(true);
         m_actions->cancelMeasuring->setEnabled(false);
-    };
-    connect(m_probe, &ProbeProcess::finished, this, [this, ended](const QStringList &files) {
-        ended();
+        convertNext();
+    });
+    connect(m_probe, &ProbeProcess::finished, this, [this](const QStringList &files) {
         const bool isOpen = m_measuredFile == m_document.file();
         m_measuredName = nameOfRun(m_settings.measure().how);
         // Rank 0 last, so that it is the one that is shown.
@@ -96,8 +104,7 @@ void MainWindow::connectMeasuring()
         m_tabs->setCurrentWidget(m_measured);
         statusBar()->showMessage(tr("Measured"), statusMs);
     });
-    connect(m_probe, &ProbeProcess::converted, this, [this, ended](const QString &file, const QString &snapshot) {
-        ended();
+    connect(m_probe, &ProbeProcess::converted, this, [this](const QString &file, const QString &snapshot) {
         const QString name = snapshot.isEmpty() ? m_measuredName : QFileInfo(snapshot).completeBaseName();
         if (const auto issue = m_runs->addSnapshot(m_measuredFile, file, name)) {
             m_files->report(*issue);
@@ -110,14 +117,12 @@ void MainWindow::connectMeasuring()
             m_tabs->setCurrentWidget(m_timeline);
         statusBar()->showMessage(tr("The snapshot lies over the timeline"), statusMs);
     });
-    connect(m_probe, &ProbeProcess::failed, this, [this, ended](const QString &text) {
-        ended();
+    connect(m_probe, &ProbeProcess::failed, this, [this](const QString &text, bool ofConversion) {
         m_messages->show(MessageBar::Kind::Error,
-                         (m_probe->isConversion() ? tr("The snapshot could not be read. %1") : tr("Measuring failed. %1")).arg(text));
+                         (ofConversion ? tr("The snapshot could not be read. %1") : tr("Measuring failed. %1")).arg(text));
     });
-    connect(m_probe, &ProbeProcess::cancelled, this, [this, ended] {
-        ended();
-        statusBar()->showMessage(m_probe->isConversion() ? tr("Converting was cancelled") : tr("Measuring was cancelled"), statusMs);
+    connect(m_probe, &ProbeProcess::cancelled, this, [this](bool ofConversion) {
+        statusBar()->showMessage(ofConversion ? tr("Converting was cancelled") : tr("Measuring was cancelled"), statusMs);
     });
 
     connect(&m_document, &PlanDocument::fileChanged, this, [this] {
@@ -127,6 +132,9 @@ void MainWindow::connectMeasuring()
     connect(m_files, &FileController::saved, this, [this](const QString &before, const QString &file) {
         if (m_probe->isRunning() && m_measuredFile == before)
             m_measuredFile = file;
+        for (WaitingSnapshot &waiting : m_waitingSnapshots)
+            if (waiting.planFile == before)
+                waiting.planFile = file;
         if (const auto issue = m_runs->follow(before, file))
             m_files->report(*issue);
     });
@@ -142,7 +150,10 @@ void MainWindow::connectMeasuring()
     connect(m_runs, &MeasuredRuns::changed, this, &MainWindow::showSnapshot); // a run may say where the phases begin
     showSnapshot();
     connect(m_files, &FileController::resultOpened, this, &MainWindow::importResult);
-    connect(m_runs, &MeasuredRuns::currentChanged, this, &MainWindow::requestComparison);
+    connect(m_runs, &MeasuredRuns::currentChanged, this, [this] {
+        m_afterComparison = nullptr; // it was asked of another run
+        requestComparison();
+    });
     connect(&m_comparer, &EstimateRunner::finished, this, &MainWindow::showComparison);
     connect(&m_comparer, &EstimateRunner::failed, this, [this](const Issue &issue) {
         m_afterComparison = nullptr;
@@ -193,20 +204,12 @@ void MainWindow::chooseAndImport()
 bool MainWindow::openSnapshot(const QString &file)
 {
     if (measuredFileOf(file.toStdString()) == MeasuredFile::Snapshot) {
-        if (m_probe->isRunning()) {
-            m_messages->show(MessageBar::Kind::Warning,
-                             tr("%1 is not read while a run goes on. Open it again after the run.").arg(QDir::toNativeSeparators(file)));
-            return false;
-        }
-        m_measuredFile = m_document.file();
-        const MeasureSettings settings = m_settings.measure();
-        // A Python of another machine is none of this one's; what is standard in Python is enough.
-        const QString python = settings.how == MeasureSettings::How::There ? QString() : settings.python;
-        if (const auto issue = m_probe->convert(file, python)) {
-            m_files->report(*issue);
-            return false;
-        }
         m_settings.setLastFolder(QFileInfo(file).absolutePath());
+        const WaitingSnapshot snapshot{file, m_document.file()};
+        if (!m_probe->isRunning())
+            return convertSnapshot(snapshot);
+        m_waitingSnapshots.push_back(snapshot);
+        statusBar()->showMessage(tr("%1 is read when what runs has ended").arg(QDir::toNativeSeparators(file)), statusMs);
         return true;
     }
     if (const auto issue = m_runs->addSnapshot(m_document.file(), file)) {
@@ -217,6 +220,27 @@ bool MainWindow::openSnapshot(const QString &file)
     m_settings.setLastFolder(QFileInfo(file).absolutePath());
     statusBar()->showMessage(tr("%1 lies over the timeline").arg(QDir::toNativeSeparators(file)), statusMs);
     return true;
+}
+
+bool MainWindow::convertSnapshot(const WaitingSnapshot &snapshot)
+{
+    m_measuredFile = snapshot.planFile;
+    const MeasureSettings settings = m_settings.measure();
+    // A Python of another machine is none of this one's; what is standard in Python is enough.
+    const QString python = settings.how == MeasureSettings::How::There ? QString() : settings.python;
+    const auto issue = m_probe->convert(snapshot.file, python);
+    if (issue)
+        m_files->report(*issue);
+    return !issue;
+}
+
+void MainWindow::convertNext()
+{
+    while (!m_probe->isRunning() && !m_waitingSnapshots.empty()) {
+        const WaitingSnapshot next = m_waitingSnapshots.front();
+        m_waitingSnapshots.pop_front();
+        convertSnapshot(next);
+    }
 }
 
 void MainWindow::chooseAndOpenSnapshot()
@@ -308,6 +332,7 @@ void MainWindow::requestComparison()
         m_comparer.request(planToCompare(m_document.plan(), run->result).plan);
         return;
     }
+    m_afterComparison = nullptr;
     m_measured->setReason({});
     m_chart->setMeasured(std::nullopt);
     m_timeline->setMeasured(std::nullopt);
