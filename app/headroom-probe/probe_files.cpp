@@ -15,12 +15,21 @@
 #include <unistd.h>
 
 namespace headroom::probe {
+namespace {
+
+/// Also where TMPDIR names no folder.
+std::filesystem::path folderForTemporaries()
+{
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    return error ? std::filesystem::path("/tmp") : folder;
+}
+
+} // namespace
 
 Result<TemporaryFolder> TemporaryFolder::make()
 {
-    std::error_code error;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    std::string name = ((error ? std::filesystem::path("/tmp") : parent) / "headroom-probe.XXXXXXXX").string();
+    std::string name = (folderForTemporaries() / "headroom-probe.XXXXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
         return Issue{name, 0, {}, fmt::format("cannot be made: {}", std::strerror(errno)), "set TMPDIR to a folder that can be written"};
     return TemporaryFolder(name);
@@ -35,7 +44,7 @@ TemporaryFolder::~TemporaryFolder()
 
 void keepElsewhere(std::string_view text)
 {
-    std::string kept = (std::filesystem::temp_directory_path() / "result-XXXXXX.headroom-probe.json").string();
+    std::string kept = (folderForTemporaries() / "result-XXXXXX.headroom-probe.json").string();
     const int opened = mkstemps(kept.data(), static_cast<int>(std::string_view(".headroom-probe.json").size()));
     if (opened < 0)
         return;

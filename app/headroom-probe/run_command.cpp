@@ -19,6 +19,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <system_error>
+#include <tuple>
 
 #include <unistd.h>
 
@@ -66,7 +68,7 @@ Result<CompletePlan> completePlan(const std::string &file)
 /// What came of a run: the files that each rank wrote.
 struct Written {
     std::map<int, std::string> results, snapshots;
-    bool isCut = false; ///< more came back than is taken
+    bool isCut = false; ///< there was more than is taken
 };
 
 constexpr const char *resultName = "result.headroom-probe.json";
@@ -120,8 +122,13 @@ int keep(const RunArguments &arguments, const Written &written, std::int64_t ran
     if (came < ranks)
         complain(
             fmt::format("{} of {} ranks wrote a result{}", came, ranks, hasAnyDied ? ": where memory ran out, the others were ended" : ""));
-    if (!arguments.snapshot.empty() && written.snapshots.empty())
-        complain(written.isCut ? "the snapshot was too large to be brought back" : "the run ended before a snapshot was taken");
+    const auto recorded = static_cast<std::int64_t>(written.snapshots.size());
+    if (!arguments.snapshot.empty() && recorded < ranks)
+        complain(recorded > 0
+                     ? fmt::format("{} of {} ranks left a snapshot: {}", recorded, ranks,
+                                   written.isCut ? "the others were too large to be kept" : "the others ended before one was taken")
+                 : written.isCut ? "the snapshot was too large to be kept (1 GiB at most)"
+                                 : "the run ended before a snapshot was taken");
     if (!arguments.snapshot.empty())
         for (const auto &[rank, text] : written.snapshots)
             if (std::optional<Issue> issue = writeFile(fileOfRank(arguments.snapshot, rank), text)) {
@@ -193,6 +200,11 @@ int runHere(const RunArguments &arguments, const std::filesystem::path &probeFil
         for (const auto &[file, texts, most] :
              {std::tuple(&resultFile, &written.results, largestResult), std::tuple(&snapshotFile, &written.snapshots, largestSnapshot)})
             if (const auto name = fileOfRank(*file, rank); std::filesystem::is_regular_file(name)) {
+                std::error_code error;
+                if (texts == &written.snapshots && std::filesystem::file_size(name, error) > most && !error) {
+                    written.isCut = true; // the results are worth keeping without it
+                    continue;
+                }
                 Result<std::string> text = readTextFile(name, most);
                 if (!text) {
                     complain(toString(text.issue()));

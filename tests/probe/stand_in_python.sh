@@ -73,6 +73,15 @@ broken) echo '{"headroom_probe": 1' >"$output" ;;
 missing) echo "headroom_probe: torch >= 2.4 (for everything) is missing" >&2; exit 3 ;;
 refuses) echo "headroom_probe: $plan:12: attention: this GPU has no kernel for it" >&2; exit 2 ;;
 failed) write "$STAND_IN_RESULT"; printf 'Traceback (most recent call last):\n  File "model.py", line 7\nKeyError: 7\n' >&2; exit 1 ;;
+unrecorded) # by every rank but the first
+  [ "${RANK:-0}" = 0 ] || snapshot=
+  write "$STAND_IN_RESULT" ;;
+vast) # a byte more than 1 GiB, none of it on the disk
+  write "$STAND_IN_RESULT"
+  dd if=/dev/null of="$snapshot" bs=1 seek=1073741825 2>/dev/null ;;
+displaced) # where the result is to go is gone when it is there
+  rmdir "$STAND_IN_PLACE"
+  write "$STAND_IN_RESULT" ;;
 short) # rank 1 runs out of memory, and rank 0 waits for it
   if [ "${RANK:-0}" = 1 ]; then
     sleep 0.5 # until the other one runs

@@ -451,6 +451,33 @@ private slots:
         QTRY_COMPARE(alive(), 0);
     }
 
+    void aSnapshotThatIsTooLargeLeavesTheResult()
+    {
+        QFile::remove(m_output);
+        const Run result = run(runArguments({"--snapshot", path("vast.pickle")}), {{"STAND_IN_PYTHON", "vast"}});
+        QVERIFY2(result.status == 0, result.error);
+        QVERIFY2(result.error.contains("the snapshot was too large to be kept"), result.error);
+        QCOMPARE(contentOf(m_output), contentOf(recorded));
+        QVERIFY(!QFile::exists(path("vast.pickle")));
+    }
+
+    /// Also where TMPDIR names no folder.
+    void aResultThatHasNoPlaceIsKeptElsewhere()
+    {
+        const QString place = path("place");
+        QVERIFY(QDir().mkpath(place));
+        const Run result = run({"run", example, "--output", place + "/x.headroom-probe.json", "--python", folder + "stand_in_python.sh",
+                                "--probe", path("probe.pyz")},
+                               {{"STAND_IN_PYTHON", "displaced"}, {"STAND_IN_PLACE", place}, {"TMPDIR", path("no such folder")}});
+        QVERIFY2(result.status == 3, result.error);
+        const QRegularExpressionMatch kept =
+            QRegularExpression("the result is kept as (/tmp/result-.{6}\\.headroom-probe\\.json)\n").match(QString::fromUtf8(result.error));
+        QVERIFY2(kept.hasMatch(), result.error);
+        const QByteArray content = contentOf(kept.captured(1));
+        QVERIFY(QFile::remove(kept.captured(1)));
+        QCOMPARE(content, contentOf(recorded));
+    }
+
     // --- several ranks ---
 
     void everyRankIsStartedAndHasItsResult()
@@ -508,6 +535,21 @@ private slots:
                      result.error); // of the launcher's own
             QVERIFY(!QFile::exists(m_output) && QFile::exists(path("a result.rank1.headroom-probe.json")));
             QTRY_COMPARE(alive(), 0);
+        }
+    }
+
+    void missingSnapshotsOfRanksAreSaid()
+    {
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "host"}}) {
+            for (const char *file : {"memory.pickle", "memory.rank1.pickle"})
+                QFile::remove(path(file));
+            const Run result = run(QStringList{"run", severalRanks(), "--output", m_output, "--python", folder + "stand_in_python.sh",
+                                               "--probe", path("probe.pyz"), "--snapshot", path("memory.pickle")} +
+                                       more,
+                                   {{"STAND_IN_PYTHON", "unrecorded"}});
+            QVERIFY2(result.status == 0, result.error);
+            QVERIFY2(result.error.contains("1 of 2 ranks left a snapshot: the others ended before one was taken"), result.error);
+            QVERIFY(QFile::exists(path("memory.pickle")) && !QFile::exists(path("memory.rank1.pickle")));
         }
     }
 
