@@ -14,7 +14,7 @@ list(APPEND files README.md CONTRIBUTING.md CHANGELOG.md CMakeLists.txt .clang-f
 list(FILTER files EXCLUDE REGEX "__pycache__")
 
 # The order of core/'s folders: each knows those before it.
-set(order units hardware model plan allocator autograd network training estimate measure report)
+set(order units hardware model plan allocator autograd network training estimate solve measure report)
 
 foreach(file IN LISTS files)
   if(NOT file MATCHES "\\.(cpp|h|cmake|md|py|sh|txt|in)$|(^|/)\\.[a-z-]+$")
