@@ -171,8 +171,9 @@ void addNotes(Estimate &estimate, const Gpu *first)
                          executed == 2 ? "Two" : "Three", plan.batch.gradientAccumulation));
     if (plan.batch.sequenceLength > estimate.model.maxPositions && estimate.model.maxPositions > 0)
         note(Severity::Warning, "batch.sequence_length",
-             fmt::format("Longer than the {} positions that the model was made for (max_position_embeddings).",
-                         formatCount(estimate.model.maxPositions)));
+             fmt::format("Longer than the {} positions that the model {}.", formatCount(estimate.model.maxPositions),
+                         estimate.model.tableOfPositions ? "has a table of: such a run stops with an index that is out of range"
+                                                         : "was made for (max_position_embeddings)"));
     if (plan.runtime.torch != "2.13")
         note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
     if (transformers != parseVersion(plan.runtime.transformers))

@@ -6,12 +6,20 @@
 #include "core/units/strict_json.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace headroom {
+
+/// Another name of a key in one model type's config (transformers: attribute_map). Where both are given, it is the one that is
+/// taken: the class is made with its own names first, the other names are set after that.
+struct KeyAlias {
+    std::string_view modelType, alias, own;
+};
 
 /// Reads keys of one object; the first issue stays, later reads are harmless.
 class ConfigReader
@@ -22,9 +30,21 @@ public:
         , m_where(where)
     {}
 
+    /// From now on a key is also found by the other names that this model type has for it.
+    void useAliases(std::span<const KeyAlias> aliases, std::string_view modelType)
+    {
+        for (const KeyAlias &alias : aliases)
+            if (alias.modelType == modelType)
+                m_aliases.push_back(alias);
+    }
+
     /// The value, null and absent alike as nullptr.
     const JsonValue *find(std::string_view key) const
     {
+        for (const KeyAlias &alias : m_aliases)
+            if (alias.own == key)
+                if (const JsonValue *value = m_object.find(alias.alias); value != nullptr && !value->isNull())
+                    return value;
         const JsonValue *value = m_object.find(key);
         return value == nullptr || value->isNull() ? nullptr : value;
     }
@@ -125,6 +145,7 @@ private:
         return 1; // stands in until the issue is returned
     }
 
+    std::vector<KeyAlias> m_aliases;
     const JsonValue &m_object;
     std::string m_where;
     std::optional<Issue> m_issue;

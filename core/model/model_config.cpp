@@ -248,6 +248,21 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
     return sliding;
 }
 
+/// attribute_map of the config classes (transformers 5.24), but for the names in Keys and in readScoredExperts().
+constexpr KeyAlias keyAliases[] = {
+    {"mixtral", "num_experts", "num_local_experts"},
+    {"qwen3_moe", "num_experts", "num_local_experts"},
+    {"gpt_oss", "num_experts", "num_local_experts"},
+    {"olmoe", "num_local_experts", "num_experts"},
+    {"exaone", "layer_norm_epsilon", "rms_norm_eps"},
+    {"exaone", "activation_function", "hidden_act"},
+    {"internlm3", "qkv_bias", "attention_bias"},
+    {"internlm3", "bias", "mlp_bias"},
+    {"glm4_moe_lite", "head_dim", "qk_rope_head_dim"},
+    {"sarvam_moe", "use_qkv_bias", "attention_bias"},
+    {"granitemoehybrid", "layers_block_type", "layer_types"},
+};
+
 /// The names of what every config.json says.
 struct Keys {
     std::string_view hidden = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
@@ -276,11 +291,19 @@ void refuseWhereClassesStop(ConfigReader &reader, const ModelConfig &config, con
     if (config.modelType == "codegen" && config.heads % 4 != 0) // mp_num (modeling_codegen.py: _split_heads)
         reader.fail(line, keys.heads, fmt::format("{} is not a multiple of 4, the parts in which CodeGen keeps its heads", config.heads),
                     "give a multiple of 4");
-    if (config.modelType == "bitnet" && config.heads * config.headDim != config.hiddenSize) // attn_sub_norm is hidden_size wide
+    // BitNet: attn_sub_norm, Helium: o_proj take what attention gives for hidden_size wide.
+    const bool asWideAsHidden = config.modelType == "bitnet" || config.modelType == "helium";
+    if (asWideAsHidden && config.heads * config.headDim != config.hiddenSize)
         reader.fail(reader.lineOf("head_dim", line), "head_dim",
-                    fmt::format("{} heads of {} are not the hidden size of {}, as BitNet's norm after attention takes them to be",
-                                config.heads, config.headDim, config.hiddenSize),
-                    "leave head_dim out");
+                    fmt::format("{} heads of {} are not the hidden size of {}, as the {} class takes them to be", config.heads,
+                                config.headDim, config.hiddenSize, config.modelType),
+                    fmt::format("write {}", std::max<std::int64_t>(1, config.hiddenSize / config.heads)));
+    if (config.modelType == "internlm3" && config.queryKeyValueBias != config.mlpBias)
+        reader.fail(reader.lineOf("qkv_bias", reader.lineOf("bias", reader.lineOf("attention_bias", line))), "qkv_bias",
+                    "transformers stops where it is another than bias", "give both the same value");
+    if (config.modelType == "iquestcoder" && reader.flag("use_sliding_window", false))
+        reader.fail(reader.lineOf("use_sliding_window", line), "use_sliding_window", "transformers stops: this class has no sliding window",
+                    "leave it out");
 }
 
 /// Which layers have an MLP instead of experts: mlp_only_layers, and all but every decoder_sparse_step-th.
@@ -365,14 +388,15 @@ void readScoredExperts(ConfigReader &reader, ModelConfig &config, const ModelFam
         for (const std::string_view key : keys)
             if (reader.find(key) != nullptr)
                 return key;
-        return *keys.begin();
+        return *std::prev(keys.end());
     };
+    // The other names first: they are set last (attribute_map).
     const std::string_view experts =
-        sarvam ? named({"n_routed_experts", "num_local_experts", "num_experts"}) : named({"n_routed_experts", "num_local_experts"});
+        sarvam ? named({"num_experts", "num_local_experts", "n_routed_experts"}) : named({"num_local_experts", "n_routed_experts"});
     config.experts = reader.count(experts, family.experts, mostWidth);
     config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
     config.expertIntermediateSize = reader.count("moe_intermediate_size", family.expertWidth, mostIntermediate);
-    const std::string_view shared = sarvam ? named({"n_shared_experts", "num_shared_experts"}) : "n_shared_experts";
+    const std::string_view shared = sarvam ? named({"num_shared_experts", "n_shared_experts"}) : "n_shared_experts";
     config.sharedExpertIntermediateSize = checkedMultiply(reader.count(shared, 1, mostWidth), config.expertIntermediateSize);
     const bool deepSeek = config.modelType == "deepseek_v3";
     config.expertGroups = reader.count("n_group", deepSeek ? 8 : 1, mostWidth);
@@ -546,6 +570,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         return *refused;
     }
     const ModelFamily &family = *findModelFamily(config.modelType);
+    reader.useAliases(keyAliases, config.modelType);
 
     const Keys keys(reader, family);
     config.hiddenSize = reader.requiredCount(keys.hidden, mostWidth);
@@ -600,6 +625,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
                     fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
 
     const bool tableOfPositions = family.learnedPositions || isGptJ(config.modelType);
+    config.tableOfPositions = tableOfPositions;
     config.maxPositions = reader.isNull(keys.positions) && !tableOfPositions
                               ? 0
                               : reader.count(keys.positions, family.maxPositions, tableOfPositions ? mostVocabulary : mostPositions);

@@ -24,6 +24,7 @@ struct ModelConfig {
     std::int64_t intermediateSize = 0;             ///< I
     std::int64_t vocabSize = 0;                    ///< V
     std::int64_t maxPositions = 0;                 ///< max_position_embeddings; 0: unknown
+    bool tableOfPositions = false;                 ///< they are looked up in a table of that length: no sequence may be longer
     bool tiedEmbeddings = false;                   ///< lm_head.weight is embed_tokens.weight
     bool queryKeyValueBias = false;                ///< biases on q_proj, k_proj, v_proj (qwen2: always; most others: attention_bias)
     bool outputBias = false;                       ///< bias on o_proj (llama, qwen3 ...: attention_bias; qwen2, mistral, glm: never)

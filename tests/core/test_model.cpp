@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/estimate/estimate.h"
 #include "core/model/catalogue.h"
 #include "core/model/model_families.h"
 #include "core/model/parameters.h"
@@ -395,6 +396,45 @@ private slots:
         QVERIFY(hint("mistral").find("whose model_type is mistral") != std::string::npos);
         QVERIFY(hint("qwen3_next").find("linear attention") != std::string::npos);
         QCOMPARE(small(R"("n_embd": 64)", "gpt-sw3")->modelType, std::string("gpt2"));
+    }
+
+    /// Other names of a key, by attribute_map; where both are given, the other name is the one that counts.
+    void otherNamesOfKeys()
+    {
+        const ModelConfig intern = small(R"("num_key_value_heads": 2, "qkv_bias": true, "bias": true)", "internlm3").value();
+        QVERIFY(intern.queryKeyValueBias && intern.outputBias && intern.mlpBias);
+        QCOMPARE(small(R"("num_key_value_heads": 2, "attention_bias": true)", "internlm3").issue().where,
+                 std::string("model.config.qkv_bias"));
+        QCOMPARE(small(R"("num_key_value_heads": 2, "activation_function": "gelu_new")", "exaone")->hiddenActivation, std::string("gelu_new"));
+        QVERIFY(small(R"("num_experts": 4, "num_experts_per_tok": 2, "use_qkv_bias": true)", "sarvam_moe")->queryKeyValueBias);
+        const ModelConfig both =
+            small(R"("num_key_value_heads": 2, "n_routed_experts": 8, "num_local_experts": 4, "num_experts_per_tok": 2)", "glm4_moe")
+                .value();
+        QCOMPARE(both.experts, 4);
+        const char *latent =
+            R"("q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 16, "v_head_dim": 24, "n_routed_experts": 16, "moe_intermediate_size": 24, "head_dim": 8)";
+        QCOMPARE(small(latent, "glm4_moe_lite")->rotaryDim, 8);
+    }
+
+    void tablesOfPositions()
+    {
+        TrainingPlan plan;
+        plan.model = {{}, R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 2, "n_positions": 64, "vocab_size": 500})", {}};
+        plan.batch.sequenceLength = 128;
+        const auto warning = [](const TrainingPlan &of) {
+            const auto e = estimate(of);
+            for (const Note &note : (*e)->notes)
+                if (note.where == "batch.sequence_length")
+                    return note.text;
+            return std::string();
+        };
+        QVERIFY(warning(plan).find("stops") != std::string::npos);
+        plan.batch.sequenceLength = 64;
+        QCOMPARE(warning(plan), std::string());
+        plan.batch.sequenceLength = 128;
+        plan.model.config = R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+                                "num_attention_heads": 2, "max_position_embeddings": 64, "vocab_size": 500})";
+        QVERIFY(warning(plan).find("was made for") != std::string::npos);
     }
 
     void refusalsSayWhatIsExecuted()
