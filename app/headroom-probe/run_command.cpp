@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <tuple>
 
@@ -33,7 +34,8 @@ constexpr std::size_t largestResult = std::size_t{16} << 20;
 /// The plan as the Python side reads it: every field, the model's config.json within it.
 struct CompletePlan {
     std::string text;
-    std::int64_t ranks = 1; ///< processes of a run on GPUs: the Python side knows data parallelism alone
+    std::int64_t ranks = 1;       ///< processes of a run on GPUs: the Python side knows data parallelism alone
+    std::filesystem::path config; ///< the file that it names for its model; empty: none
 };
 
 Result<CompletePlan> completePlan(const std::string &file)
@@ -45,6 +47,7 @@ Result<CompletePlan> completePlan(const std::string &file)
         issues.front().file = file;
         return std::move(issues.front());
     }
+    std::filesystem::path configFile;
     if (!plan->model.configPath.empty()) {
         const std::filesystem::path path = plan->folder / plan->model.configPath;
         const Result<std::string> text = readTextFile(path);
@@ -55,6 +58,7 @@ Result<CompletePlan> completePlan(const std::string &file)
             return issue;
         }
         plan->model = {{}, writeJson(*config), {}};
+        configFile = path;
     } else if (plan->model.config.empty()) {
         const ModelPreset *preset = findModelPreset(plan->model.preset);
         if (preset == nullptr || preset->configText.empty())
@@ -62,7 +66,29 @@ Result<CompletePlan> completePlan(const std::string &file)
                          "headroom-cli presets lists them; or give the model's config.json as config_path"};
         plan->model = {{}, preset->configText, {}};
     }
-    return CompletePlan{writePlan(*plan, PlanStyle::Complete, true), plan->parallel.data};
+    return CompletePlan{writePlan(*plan, PlanStyle::Complete, true), plan->parallel.data, configFile};
+}
+
+/// That a run would write over what it is made from, or twice to one file: found before it, for the plan would be lost.
+/// `arguments`: with links followed; `asked`: as the user named them.
+std::optional<Issue> checkApart(const RunArguments &arguments, const RunArguments &asked, const CompletePlan &plan)
+{
+    const std::int64_t ranks = arguments.dryRun ? 1 : plan.ranks;
+    std::set<std::filesystem::path> taken;
+    std::error_code error;
+    for (const auto &[file, named] : {std::tuple(&arguments.output, &asked.output), std::tuple(&arguments.snapshot, &asked.snapshot)})
+        for (int rank = 0; rank < ranks && !file->empty(); ++rank) {
+            const std::filesystem::path target = fileOfRank(*file, rank);
+            const std::string shown = rank == 0 ? *named : target.string();
+            for (const auto &[source, what] : {std::tuple(std::filesystem::path(arguments.plan), "is the plan itself"),
+                                               std::tuple(plan.config, "is the plan's config.json")})
+                if (!source.empty() && std::filesystem::equivalent(source, target, error))
+                    return Issue{shown, 0, {}, what, "name another file for what is measured"};
+            const std::filesystem::path place = std::filesystem::weakly_canonical(target, error);
+            if (!taken.insert(error ? target : place).second)
+                return Issue{shown, 0, {}, "is the result's file too", "name another file for the snapshot"};
+        }
+    return std::nullopt;
 }
 
 /// What came of a run: the files that each rank wrote.
@@ -283,6 +309,10 @@ int runRun(const RunArguments &asked)
     const Result<CompletePlan> plan = completePlan(arguments.plan);
     if (!plan) {
         complain(toString(plan.issue()));
+        return BadInput;
+    }
+    if (const std::optional<Issue> issue = checkApart(arguments, asked, *plan)) {
+        complain(toString(*issue));
         return BadInput;
     }
     for (const std::string &file : {arguments.output, arguments.snapshot})

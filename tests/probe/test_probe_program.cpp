@@ -406,6 +406,63 @@ private slots:
         QCOMPARE(contentOf(target), contentOf(recorded));
     }
 
+    /// What a run is made from is not written over, nor the result by the snapshot.
+    void aRunIsNotWrittenOverWhatItReads_data()
+    {
+        QTest::addColumn<QString>("output");
+        QTest::addColumn<QString>("snapshot");
+        QTest::addColumn<QByteArray>("says");
+        const QByteArray plan("is the plan itself"), config("is the plan's config.json"), result("is the result's file too");
+        const QString other = "apart/other.headroom-probe.json";
+        QTest::newRow("plan") << "apart/plan.rank1.json"
+                              << "" << plan;
+        QTest::newRow("plan by another path") << "apart/../apart/./plan.rank1.json"
+                                              << "" << plan;
+        QTest::newRow("plan through a link") << "apart/link.json"
+                                             << "" << plan;
+        QTest::newRow("plan by the name of a rank") << "apart/plan.json"
+                                                    << "" << plan;
+        QTest::newRow("config.json") << "apart/config.json"
+                                     << "" << config;
+        QTest::newRow("snapshot, plan") << other << "apart/link.json" << plan;
+        QTest::newRow("snapshot, plan by the name of a rank") << other << "apart/plan.json" << plan;
+        QTest::newRow("snapshot, config.json") << other << "apart/config.json" << config;
+        QTest::newRow("snapshot, result") << other << "apart/../" + other << result;
+        QTest::newRow("snapshot, result of a rank") << "apart/a.pickle"
+                                                    << "apart/a.rank1.pickle" << result;
+    }
+    void aRunIsNotWrittenOverWhatItReads()
+    {
+        QFETCH(QString, output);
+        QFETCH(QString, snapshot);
+        QFETCH(QByteArray, says);
+        QVERIFY(QDir(m_folder.path()).mkpath("apart"));
+        const QString plan = path("apart/plan.rank1.json"), config = path("apart/config.json");
+        // The model of the recorded run, as a file beside the plan.
+        const QJsonObject complete = QJsonDocument::fromJson(contentOf(recorded)).object()["plan"].toObject();
+        const QByteArray model = QJsonDocument(complete["model"].toObject()["config"].toObject()).toJson();
+        QJsonObject text = QJsonDocument::fromJson(contentOf(severalRanks())).object();
+        text["model"] = QJsonObject{{"config_path", "config.json"}};
+        const QByteArray planText = QJsonDocument(text).toJson();
+        for (const auto &[name, content] : {std::pair(plan, planText), std::pair(config, model)}) {
+            QFile file(name);
+            QVERIFY(file.open(QIODevice::WriteOnly) && file.write(content) == content.size());
+        }
+        QFile::link(plan, path("apart/link.json")); // or there it is already
+        for (const QStringList &more : {QStringList(), QStringList{"--ssh", "host"}}) {
+            QStringList arguments{
+                "run", plan, "--output", path(output), "--python", folder + "stand_in_python.sh", "--probe", path("probe.pyz")};
+            if (!snapshot.isEmpty())
+                arguments << "--snapshot" << path(snapshot);
+            const Run ran = run(arguments + more);
+            QVERIFY2(ran.status == 2, ran.error);
+            QVERIFY2(ran.error.contains(says), ran.error);
+            QVERIFY2(!ran.error.contains("importing libraries"), ran.error);
+            QCOMPARE(contentOf(plan), planText);
+            QCOMPARE(contentOf(config), model);
+        }
+    }
+
     void pythonThatIsNotThere()
     {
         const QStringList arguments{"run", example, "--output", m_output, "--python", path("no python"), "--probe", path("probe.pyz")};
