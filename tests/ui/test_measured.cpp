@@ -589,7 +589,70 @@ private slots:
         QVERIFY(window->runs()->runs().front().name.endsWith("-gpu-rank1"));
     }
 
+    /// It was dearly measured: a plan's folder that takes nothing costs no run.
+    void aRunThatCannotBeStoredIsKeptElsewhere()
+    {
+        const Folder folder;
+        const auto window =
+            openedWith(folder, program(folder, "cp '" + gpuRun.toUtf8() +
+                                                   "' \"$4\"\nsed 's/\"rank\": 0/\"rank\": 1/; s/\"ranks\": 1/\"ranks\": 2/' '" +
+                                                   gpuRun.toUtf8() + "' >\"${4%.headroom-probe.json}.rank1.headroom-probe.json\""));
+        QVERIFY(window);
+        folder.write("plan.runs", "a file");
+        measure(*window, "On a GPU of this machine", &TestMeasured::accept);
+        const QDir kept(folder.path("data/kept-runs"));
+        QTRY_COMPARE(kept.entryList(QDir::Files).size(), 2);
+        QTRY_COMPARE(window->messages()->messages().size(), 1); // of both ranks
+        const QString said = window->messages()->messages().join('\n');
+        for (const char *text : {"a file has the name of the folder", "rename that file", "kept-runs"})
+            QVERIFY2(said.contains(text), qPrintable(said));
+        // An import says so too; once the file is out of the way, what was kept comes in.
+        QVERIFY(!window->importResult(dryRun));
+        QVERIFY(window->messages()->messages().join('\n').count("rename that file") >= 2);
+        QVERIFY(QFile::remove(folder.path("plan.runs")));
+        for (const QString &name : kept.entryList(QDir::Files)) {
+            QVERIFY(said.contains(name));
+            QVERIFY(window->importResult(kept.filePath(name)));
+        }
+        QCOMPARE(window->runs()->runs().size(), std::size_t{2});
+        QVERIFY(window->runs()->runs()[0].result.rank != window->runs()->runs()[1].result.rank);
+    }
+
     // --- what goes with a plan that has no file ---
+
+    /// They were left by a window that ended with an unsaved plan, and another plan is opened with the next start.
+    void runsLeftByAnUnsavedPlanAreNotLost()
+    {
+        const Folder folder;
+        const QString plan = examplePlan(folder);
+        {
+            const auto window = opened(folder, engine());
+            QVERIFY(window && window->importResult(dryRun) && window->close());
+        }
+        const auto window = opened(folder, engine(), plan);
+        QVERIFY(window);
+        QCOMPARE(window->document().file(), plan);
+        QVERIFY2(window->messages()->messages().join('\n').contains("was kept as"), "said");
+        QVERIFY(QFile::exists(folder.path("data/unsaved.runs/qwen3-8b-lora-dry-run.headroom-probe.json")));
+    }
+
+    void newShowsRunsThatNobodyWasAskedAbout()
+    {
+        const Folder folder;
+        const auto window = opened(folder, engine(), examplePlan(folder));
+        QVERIFY(window);
+        MeasuredRuns left(MeasuredRuns::unsavedFolder(folder.path("data/working-plan.json")));
+        QVERIFY(!left.add(dryRun));
+        actionOf(*window, "New")->trigger();
+        QCOMPARE(window->runs()->runs().size(), std::size_t{1});
+        QVERIFY(QFile::exists(left.runs().front().file));
+        QCOMPARE(window->messages()->messages().size(), 1);
+        int asked = 0;
+        answer(QMessageBox::Discard, &asked);
+        actionOf(*window, "New")->trigger();
+        QCOMPARE(asked, 1);
+        QVERIFY(window->runs()->runs().empty());
+    }
 
     void newAsksForRunsOfAnUnsavedPlan()
     {

@@ -52,6 +52,29 @@ Issue couldNot(const QString &file, const QString &what)
     return {file.toStdString(), 0, {}, what.toStdString(), MeasuredRuns::tr("keep the plan in a folder that can be written").toStdString()};
 }
 
+/// The folder is there, or why it is not.
+std::optional<Issue> makeFolder(const QString &folder)
+{
+    if (const QFileInfo info(folder); info.exists() && !info.isDir())
+        return Issue{folder.toStdString(),
+                     0,
+                     {},
+                     MeasuredRuns::tr("a file has the name of the folder for measured runs").toStdString(),
+                     MeasuredRuns::tr("rename that file, or save the plan under another name").toStdString()};
+    if (!QDir().mkpath(folder))
+        return couldNot(folder, MeasuredRuns::tr("the folder for measured runs cannot be made"));
+    return std::nullopt;
+}
+
+/// Writes what is to be kept with the plan: where that is, the plan's place says, so the hint is another one than of other files.
+std::optional<Issue> store(const QString &target, const QByteArray &content)
+{
+    std::optional<Issue> issue = writeFile(target, content);
+    if (issue)
+        issue->hint = MeasuredRuns::tr("free some space, or keep the plan in a folder that can be written").toStdString();
+    return issue;
+}
+
 /// The name of a file that is not there yet.
 QString freeName(const QString &folder, const QString &base, const QString &ending)
 {
@@ -162,8 +185,8 @@ std::optional<Issue> MeasuredRuns::follow(const QString &before, const QString &
 std::optional<Issue> MeasuredRuns::bring(const QString &from, const QString &to, bool moves)
 {
     const QFileInfoList files = keptIn(from);
-    if (!files.isEmpty() && !QDir().mkpath(to))
-        return couldNot(to, tr("the folder for measured runs cannot be made"));
+    if (const auto issue = files.isEmpty() ? std::nullopt : makeFolder(to))
+        return issue;
     for (const QFileInfo &each : files)
         if (const auto failed = copyTo(to, each))
             return failed;
@@ -222,11 +245,11 @@ std::optional<Issue> MeasuredRuns::add(const QString &file, const QString &name)
     if (m_runs.size() >= maximumRuns)
         return Issue{
             file.toStdString(), 0, {}, tr("%1 runs are kept already").arg(maximumRuns).toStdString(), tr("remove some").toStdString()};
-    if (!QDir().mkpath(m_folder))
-        return couldNot(m_folder, tr("the folder for measured runs cannot be made"));
+    if (const auto issue = makeFolder(m_folder))
+        return issue;
     const QString base = name.isEmpty() ? nameOf(file) : name;
     const QString target = freeName(m_folder, base, resultEnding);
-    if (std::optional<Issue> issue = writeFile(target, content))
+    if (std::optional<Issue> issue = store(target, content))
         return issue;
     const QDateTime when = QFileInfo(file).lastModified();
     setTime(target, when);
@@ -245,9 +268,23 @@ std::optional<Issue> MeasuredRuns::addTo(const QString &planFile, const QString 
     const Result<ProbeResult> result = readProbeFile(file.toStdString());
     if (!result)
         return result.issue();
-    if (!QDir().mkpath(folder))
-        return couldNot(folder, tr("the folder for measured runs cannot be made"));
-    return writeFile(freeName(folder, name.isEmpty() ? nameOf(file) : name, resultEnding), contentOf(file));
+    if (const auto issue = makeFolder(folder))
+        return issue;
+    return store(freeName(folder, name.isEmpty() ? nameOf(file) : name, resultEnding), contentOf(file));
+}
+
+QString MeasuredRuns::keepElsewhere(const QStringList &folders, const QString &file, const QString &name)
+{
+    const std::string path = file.toStdString();
+    const QString ending = endingOf(file);
+    if (ending == timelineEnding ? !readMemoryTimelineFile(path) : !readProbeFile(path))
+        return {};
+    for (const QString &folder : folders) {
+        const QString target = freeName(folder, name, ending.isEmpty() ? resultEnding : ending);
+        if (QDir().mkpath(folder) && !writeFile(target, contentOf(file)))
+            return target;
+    }
+    return {};
 }
 
 std::optional<Issue> MeasuredRuns::remove(int index)
@@ -285,10 +322,10 @@ std::optional<Issue> MeasuredRuns::addSnapshot(const QString &planFile, const QS
                          tr("%1 snapshots are kept already").arg(maximumSnapshots).toStdString(),
                          tr("remove some").toStdString()};
     }
-    if (!QDir().mkpath(folder))
-        return couldNot(folder, tr("the folder for measured runs cannot be made"));
+    if (const auto issue = makeFolder(folder))
+        return issue;
     const QString target = freeName(folder, name.isEmpty() ? nameOf(file) : name, timelineEnding);
-    if (std::optional<Issue> issue = writeFile(target, content))
+    if (std::optional<Issue> issue = store(target, content))
         return issue;
     const QDateTime when = QFileInfo(file).lastModified();
     setTime(target, when);

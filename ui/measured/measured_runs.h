@@ -9,6 +9,7 @@
 #include <QDateTime>
 #include <QObject>
 #include <QString>
+#include <QStringList>
 
 #include <memory>
 #include <optional>
@@ -61,6 +62,9 @@ public:
     std::optional<Issue> add(const QString &file, const QString &name = {});
     /// As add(), for a run of the plan with that file (empty: none), which need not be the one that is open.
     std::optional<Issue> addTo(const QString &planFile, const QString &file, const QString &name = {});
+    /// What was measured and could not be added is copied into the first of these folders that takes it. Returns its file; empty: none
+    /// does, or it is no result or timeline.
+    static QString keepElsewhere(const QStringList &folders, const QString &file, const QString &name);
     /// Removes the file that is kept.
     std::optional<Issue> remove(int index);
 

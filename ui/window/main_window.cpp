@@ -251,7 +251,7 @@ void MainWindow::start(const QString &file)
     if (!file.isEmpty()) {
         if (const auto opened = openPlanOrConfig(file); !opened) {
             m_files->report(opened.issue());
-        } else if (opened->kind == OpenedFile::Kind::Config || !m_document.isModified() || keepUnsavedWork()) {
+        } else if (opened->kind == OpenedFile::Kind::Config || !(m_document.isModified() || m_runs->hasUnsaved()) || keepUnsavedWork()) {
             if (const auto issue = m_document.open(file))
                 m_files->report(*issue);
             else if (opened->kind == OpenedFile::Kind::Plan)

@@ -129,6 +129,10 @@ private:
                     const std::function<std::optional<Issue>(const QString &)> &write);
     void connectMeasuring();
     void measure(MeasureSettings::How how);
+    /// Keeps what was measured and could not be stored with its plan. Returns its file; empty: it is not kept.
+    QString keepElsewhere(const QString &file, const QString &name) const;
+    /// Says why it could not be stored, and where it lies.
+    void reportNotKept(const Issue &issue, QStringList kept);
     void chooseAndImport();
     void chooseAndOpenSnapshot();
     bool convertSnapshot(const WaitingSnapshot &snapshot);

@@ -87,14 +87,21 @@ void MainWindow::connectMeasuring()
     connect(m_probe, &ProbeProcess::finished, this, [this](const QStringList &files) {
         const bool isOpen = m_measuredFile == m_document.file();
         m_measuredName = nameOfRun(m_settings.measure().how);
+        std::optional<Issue> failed;
+        QStringList kept;
         // Rank 0 last, so that it is the one that is shown.
         for (auto file = files.rbegin(); file != files.rend(); ++file) {
             const QString rank = QFileInfo(*file).fileName().section(QLatin1Char('.'), 1, 1);
             const QString name = rank.startsWith(QLatin1String("rank")) ? m_measuredName + QLatin1Char('-') + rank : m_measuredName;
             if (const auto issue = m_runs->addTo(m_measuredFile, *file, name)) {
-                m_files->report(*issue);
-                return;
+                // What the other ranks measured is kept nevertheless; all of it is said at once, for the bar holds few messages.
+                failed = failed ? failed : issue;
+                kept << keepElsewhere(*file, name);
             }
+        }
+        if (failed) {
+            reportNotKept(*failed, kept);
+            return;
         }
         if (!isOpen) {
             m_messages->show(MessageBar::Kind::Information,
@@ -107,7 +114,10 @@ void MainWindow::connectMeasuring()
     connect(m_probe, &ProbeProcess::converted, this, [this](const QString &file, const QString &snapshot) {
         const QString name = snapshot.isEmpty() ? m_measuredName : QFileInfo(snapshot).completeBaseName();
         if (const auto issue = m_runs->addSnapshot(m_measuredFile, file, name)) {
-            m_files->report(*issue);
+            if (snapshot.isEmpty())
+                reportNotKept(*issue, {keepElsewhere(file, name)});
+            else
+                m_files->report(*issue); // its pickle is still there
             return;
         }
         if (m_measuredFile != m_document.file())
@@ -138,7 +148,12 @@ void MainWindow::connectMeasuring()
         if (const auto issue = m_runs->follow(before, file))
             m_files->report(*issue);
     });
-    connect(m_files, &FileController::begun, m_runs, &MeasuredRuns::clearUnsaved);
+    // Those of the plan that was given up are gone by now, after a question. What is there still was left by an unsaved plan while
+    // another one was open, and nobody was asked.
+    connect(m_files, &FileController::begun, this, [this] {
+        if (m_runs->hasUnsaved())
+            m_messages->show(MessageBar::Kind::Information, tr("What was measured with a plan that was never saved is shown again."));
+    });
     connect(m_files, &FileController::discarded, this, [this] {
         if (m_document.file().isEmpty())
             m_runs->clearUnsaved();
@@ -179,6 +194,22 @@ void MainWindow::measure(MeasureSettings::How how)
     m_measuredFile = m_document.file();
     if (const auto issue = m_probe->start(m_document.plan(), m_document.title(), dialog.settings()))
         m_files->report(*issue);
+}
+
+QString MainWindow::keepElsewhere(const QString &file, const QString &name) const
+{
+    return MeasuredRuns::keepElsewhere({QDir(m_dataFolder).filePath(QStringLiteral("kept-runs")), QDir::tempPath()}, file, name);
+}
+
+void MainWindow::reportNotKept(const Issue &issue, QStringList kept)
+{
+    kept.removeAll(QString());
+    for (QString &file : kept)
+        file = QDir::toNativeSeparators(file);
+    QString text = issueText(issue);
+    if (!kept.isEmpty())
+        text += QLatin1Char(' ') + tr("What was measured is kept, and comes in when it is opened: %1.").arg(kept.join(QLatin1String(", ")));
+    m_messages->show(MessageBar::Kind::Error, text);
 }
 
 bool MainWindow::importResult(const QString &file)
