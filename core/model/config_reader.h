@@ -38,16 +38,17 @@ public:
                 m_aliases.push_back(alias);
     }
 
-    /// The value, null and absent alike as nullptr.
-    const JsonValue *find(std::string_view key) const
+    /// The name under which the key's value is given; its own where none is.
+    std::string_view nameOf(std::string_view key) const
     {
         for (const KeyAlias &alias : m_aliases)
-            if (alias.own == key)
-                if (const JsonValue *value = m_object.find(alias.alias); value != nullptr && !value->isNull())
-                    return value;
-        const JsonValue *value = m_object.find(key);
-        return value == nullptr || value->isNull() ? nullptr : value;
+            if (alias.own == key && given(alias.alias) != nullptr)
+                return alias.alias;
+        return key;
     }
+
+    /// The value, null and absent alike as nullptr.
+    const JsonValue *find(std::string_view key) const { return given(nameOf(key)); }
 
     /// Where the key's value stands; `fallback` where it is missing.
     int lineOf(std::string_view key, int fallback) const
@@ -118,15 +119,22 @@ public:
         return fallback;
     }
 
+    /// Placed at the name under which the key is given.
     void fail(int line, std::string_view key, std::string what, std::string hint)
     {
         if (!m_issue)
-            m_issue = Issue{{}, line, joinPath(m_where, key), std::move(what), std::move(hint)};
+            m_issue = Issue{{}, line, joinPath(m_where, nameOf(key)), std::move(what), std::move(hint)};
     }
 
     const std::optional<Issue> &issue() const { return m_issue; }
 
 private:
+    const JsonValue *given(std::string_view name) const
+    {
+        const JsonValue *value = m_object.find(name);
+        return value == nullptr || value->isNull() ? nullptr : value;
+    }
+
     std::int64_t checkedCount(const JsonValue &value, std::string_view key, std::int64_t least, std::int64_t most)
     {
         const std::optional<double> number = value.number();

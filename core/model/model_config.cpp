@@ -5,7 +5,9 @@
 #include "core/model/model_config.h"
 
 #include "core/model/config_checks.h"
+#include "core/model/config_limits.h"
 #include "core/model/config_reader.h"
+#include "core/model/family_keys.h"
 #include "core/model/model_families.h"
 #include "core/model/model_json.h"
 #include "core/model/parameters.h"
@@ -14,8 +16,6 @@
 
 #include <algorithm>
 #include <array>
-
-#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
@@ -23,17 +23,6 @@
 namespace headroom {
 
 namespace {
-
-// Far above any model there is, low enough that no inventory fills the memory.
-constexpr std::int64_t mostWidth = std::int64_t{1} << 20;
-constexpr std::int64_t mostIntermediate = std::int64_t{1} << 22;
-// Four times as many as Llama 3.1 405B has. An estimate takes time and memory in proportion: about a second at most for these.
-constexpr std::int64_t mostLayers = 512;
-constexpr std::int64_t mostLayerNumber = 10'000; ///< of keys that count layers but need not stay below the model's own number
-constexpr std::int64_t mostHeads = std::int64_t{1} << 16;
-constexpr std::int64_t mostVocabulary = std::int64_t{1} << 27;
-constexpr std::int64_t mostPositions = std::int64_t{1} << 40;
-constexpr std::int64_t mostParameters = std::int64_t{1} << 50;
 
 constexpr std::array<std::string_view, 6> ropeTypes{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
 constexpr std::array<std::string_view, 8> activations{"silu",     "swish",     "gelu", "gelu_pytorch_tanh",
@@ -248,21 +237,6 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
     return sliding;
 }
 
-/// attribute_map of the config classes (transformers 5.24), but for the names in Keys and in readScoredExperts().
-constexpr KeyAlias keyAliases[] = {
-    {"mixtral", "num_experts", "num_local_experts"},
-    {"qwen3_moe", "num_experts", "num_local_experts"},
-    {"gpt_oss", "num_experts", "num_local_experts"},
-    {"olmoe", "num_local_experts", "num_experts"},
-    {"exaone", "layer_norm_epsilon", "rms_norm_eps"},
-    {"exaone", "activation_function", "hidden_act"},
-    {"internlm3", "qkv_bias", "attention_bias"},
-    {"internlm3", "bias", "mlp_bias"},
-    {"glm4_moe_lite", "head_dim", "qk_rope_head_dim"},
-    {"sarvam_moe", "use_qkv_bias", "attention_bias"},
-    {"granitemoehybrid", "layers_block_type", "layer_types"},
-};
-
 /// The names of what every config.json says.
 struct Keys {
     std::string_view hidden = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
@@ -304,186 +278,6 @@ void refuseWhereClassesStop(ConfigReader &reader, const ModelConfig &config, con
     if (config.modelType == "iquestcoder" && reader.flag("use_sliding_window", false))
         reader.fail(reader.lineOf("use_sliding_window", line), "use_sliding_window", "transformers stops: this class has no sliding window",
                     "leave it out");
-}
-
-/// Which layers have an MLP instead of experts: mlp_only_layers, and all but every decoder_sparse_step-th.
-std::vector<bool> readDenseLayers(ConfigReader &reader, const ModelConfig &config)
-{
-    const std::int64_t step = reader.count("decoder_sparse_step", 1, mostLayerNumber);
-    std::vector<bool> dense(static_cast<std::size_t>(config.layers), false);
-    for (std::size_t i = 0; i < dense.size(); ++i)
-        dense[i] = (static_cast<std::int64_t>(i) + 1) % step != 0;
-    if (const JsonValue *layers = reader.find("mlp_only_layers")) {
-        const auto *list = layers->array();
-        if (list == nullptr) {
-            reader.fail(layers->line, "mlp_only_layers", fmt::format("must be a list of layers' numbers, not {}", layers->typeName()),
-                        "or leave it out");
-            return {};
-        }
-        for (std::size_t i = 0; i < list->size(); ++i) {
-            const std::optional<std::int64_t> layer = (*list)[i].wholeNumber();
-            if (!layer || *layer < 0) {
-                reader.fail((*list)[i].line, fmt::format("mlp_only_layers[{}]", i), "must be a layer's number, from 0 on", "for example 0");
-                return {};
-            }
-            if (*layer < config.layers)
-                dense[static_cast<std::size_t>(*layer)] = true;
-        }
-    }
-    return std::find(dense.begin(), dense.end(), true) == dense.end() ? std::vector<bool>() : dense;
-}
-
-bool hasLatentAttention(std::string_view modelType)
-{
-    return modelType == "deepseek_v3" || modelType == "glm4_moe_lite" || modelType == "youtu";
-}
-
-/// Multi-head latent attention. Its classes call head_dim what is rotated (DeepseekV3Config.__post_init__).
-void readLatentAttention(ConfigReader &reader, ModelConfig &config)
-{
-    const bool lite = config.modelType == "glm4_moe_lite";
-    config.latentWidth = reader.count("kv_lora_rank", 512, mostWidth);
-    config.queryLatentWidth = reader.isNull("q_lora_rank") ? 0 : reader.count("q_lora_rank", lite ? 768 : 1536, mostWidth);
-    config.rotaryDim = config.headDim = reader.count("qk_rope_head_dim", 64, mostWidth);
-    config.plainHeadDim = reader.count("qk_nope_head_dim", lite ? 192 : 128, mostWidth);
-    config.valueHeadDim = reader.count("v_head_dim", lite ? 256 : 128, mostWidth);
-    config.interleavedRotation = reader.flag("rope_interleave", true);
-    if (config.rotaryDim % 2 != 0)
-        reader.fail(reader.lineOf("qk_rope_head_dim", 0), "qk_rope_head_dim",
-                    fmt::format("{} is odd, but rotary embeddings turn pairs", config.rotaryDim), "give an even number");
-    if (config.keyValueHeads != config.heads)
-        reader.fail(reader.lineOf("num_key_value_heads", 0), "num_key_value_heads",
-                    "latent attention makes keys and values for every head: transformers stops with fewer",
-                    "make it equal to num_attention_heads");
-}
-
-/// mlp_layer_types: "dense" or "sparse" for each layer; all but the first have experts where it is missing.
-void readMlpTypes(ConfigReader &reader, ModelConfig &config)
-{
-    config.denseLayers.assign(static_cast<std::size_t>(config.layers), false);
-    config.denseLayers.front() = true;
-    const JsonValue *types = reader.find("mlp_layer_types");
-    if (types == nullptr)
-        return;
-    const auto *list = types->array();
-    if (list == nullptr || static_cast<std::int64_t>(list->size()) != config.layers)
-        return reader.fail(types->line, "mlp_layer_types", fmt::format("must be a list of {} strings, one for each layer", config.layers),
-                           "or leave it out");
-    for (std::size_t i = 0; i < list->size(); ++i) {
-        const std::string *type = (*list)[i].string();
-        if (type == nullptr || (*type != "dense" && *type != "sparse"))
-            return reader.fail((*list)[i].line, fmt::format("mlp_layer_types[{}]", i), "must be \"dense\" or \"sparse\"",
-                               "\"sparse\" where a layer has experts");
-        config.denseLayers[i] = *type == "dense";
-    }
-    if (std::find(config.denseLayers.begin(), config.denseLayers.end(), true) == config.denseLayers.end())
-        config.denseLayers.clear();
-}
-
-/// Experts of GLM-4.5 and its likes, in all but the first layers.
-void readScoredExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
-{
-    const bool sarvam = config.modelType == "sarvam_moe";
-    const auto named = [&](std::initializer_list<std::string_view> keys) {
-        for (const std::string_view key : keys)
-            if (reader.find(key) != nullptr)
-                return key;
-        return *std::prev(keys.end());
-    };
-    // The other names first: they are set last (attribute_map).
-    const std::string_view experts =
-        sarvam ? named({"num_experts", "num_local_experts", "n_routed_experts"}) : named({"num_local_experts", "n_routed_experts"});
-    config.experts = reader.count(experts, family.experts, mostWidth);
-    config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
-    config.expertIntermediateSize = reader.count("moe_intermediate_size", family.expertWidth, mostIntermediate);
-    const std::string_view shared = sarvam ? named({"num_shared_experts", "n_shared_experts"}) : "n_shared_experts";
-    config.sharedExpertIntermediateSize = checkedMultiply(reader.count(shared, 1, mostWidth), config.expertIntermediateSize);
-    const bool deepSeek = config.modelType == "deepseek_v3";
-    config.expertGroups = reader.count("n_group", deepSeek ? 8 : 1, mostWidth);
-    config.bestExpertGroups = reader.count("topk_group", deepSeek ? 4 : 1, mostWidth);
-    config.normalisesExperts = reader.flag("norm_topk_prob", true);
-    if (reader.issue())
-        return;
-    if (config.experts % config.expertGroups != 0 || config.experts / config.expertGroups < 2)
-        reader.fail(reader.lineOf("n_group", 0), "n_group",
-                    fmt::format("{} experts cannot be shared out among {} groups of two or more", config.experts, config.expertGroups),
-                    "the number of experts must be a multiple of n_group, at least twice as large");
-    else if (config.bestExpertGroups > config.expertGroups)
-        reader.fail(reader.lineOf("topk_group", 0), "topk_group",
-                    fmt::format("of {} groups {} cannot be chosen", config.expertGroups, config.bestExpertGroups), "lower it");
-    else if (config.expertsPerToken > config.experts)
-        reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
-                    fmt::format("a token cannot go to {} of {} experts", config.expertsPerToken, config.experts), "lower it");
-    if (config.modelType == "glm4_moe_lite")
-        return readMlpTypes(reader, config);
-    const std::int64_t dense = reader.countFromZero("first_k_dense_replace", deepSeek ? 3 : 1, mostLayerNumber);
-    if (dense > 0) {
-        config.denseLayers.assign(static_cast<std::size_t>(config.layers), false);
-        std::fill_n(config.denseLayers.begin(), std::min(dense, config.layers), true);
-    }
-}
-
-void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
-{
-    if (config.modelType == "glm4_moe" || config.modelType == "sarvam_moe" || hasLatentAttention(config.modelType))
-        return readScoredExperts(reader, config, family);
-    const std::string_view key = reader.find("num_local_experts") != nullptr ? "num_local_experts" : "num_experts";
-    const bool optional = config.modelType == "granitemoehybrid"; // 0: none
-    config.experts = optional ? reader.countFromZero(key, family.experts, mostWidth) : reader.count(key, family.experts, mostWidth);
-    if (config.modelType == "granitemoeshared" || optional)
-        config.sharedExpertIntermediateSize = reader.countFromZero("shared_intermediate_size", optional ? 1024 : 0, mostIntermediate);
-    if (config.experts == 0) {
-        if (config.sharedExpertIntermediateSize == 0)
-            reader.fail(reader.lineOf("shared_intermediate_size", 0), "shared_intermediate_size",
-                        "0, and there are no experts: a layer would have no MLP", fmt::format("give it or {}", key));
-        return;
-    }
-    config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
-    if (config.expertsPerToken > config.experts)
-        reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
-                    fmt::format("a token cannot go to {} of {} experts", config.expertsPerToken, config.experts), "lower it");
-    config.expertIntermediateSize =
-        family.expertWidth > 0 ? reader.count("moe_intermediate_size", family.expertWidth, mostIntermediate) : config.intermediateSize;
-    if (family.sharedExpertWidth > 0)
-        config.sharedExpertIntermediateSize = reader.count("shared_expert_intermediate_size", family.sharedExpertWidth, mostIntermediate);
-    config.normalisesExperts = config.modelType == "mixtral" || reader.flag("norm_topk_prob", false);
-    if (config.modelType == "qwen2_moe" || config.modelType == "qwen3_moe")
-        config.denseLayers = readDenseLayers(reader, config);
-}
-
-/// granitemoehybrid: attention and state-space layers mixed; experts and a rotation are optional.
-void readHybrid(ConfigReader &reader, ModelConfig &config)
-{
-    const JsonValue *types = reader.find("layer_types");
-    if (types == nullptr)
-        types = reader.find("layers_block_type");
-    const auto *list = types == nullptr ? nullptr : types->array();
-    if (list == nullptr || static_cast<std::int64_t>(list->size()) != config.layers)
-        return reader.fail(
-            types == nullptr ? 0 : types->line, "layer_types",
-            "state-space layers, which this class takes where it says nothing else, are not executed by this version's engine",
-            "models whose layers are all \"attention\" are: list one for each layer");
-    for (std::size_t i = 0; i < list->size(); ++i) {
-        const std::string *type = (*list)[i].string();
-        if (type == nullptr || (*type != "attention" && *type != "full_attention"))
-            return reader.fail((*list)[i].line, fmt::format("layer_types[{}]", i),
-                               "state-space layers are not executed by this version's engine",
-                               "models whose layers are all \"attention\" are");
-    }
-    config.rotates = reader.text("position_embedding_type", "") == "rope";
-}
-
-void readOpt(ConfigReader &reader, ModelConfig &config)
-{
-    config.embeddingWidth = reader.count("word_embed_proj_dim", config.hiddenSize, mostWidth);
-    config.normsFirst = reader.flag("do_layer_norm_before", true);
-    config.finalNorm = config.normsFirst && !reader.flag("_remove_final_layer_norm", false);
-    if (!reader.flag("layer_norm_elementwise_affine", true))
-        reader.fail(reader.lineOf("layer_norm_elementwise_affine", 0), "layer_norm_elementwise_affine",
-                    "norms without parameters are not executed by this version's engine for OPT", "set it to true");
-    if (reader.fraction("layerdrop", 0.0) > 0.0)
-        reader.fail(reader.lineOf("layerdrop", 0), "layerdrop", "layers left out at random are not executed by this version's engine",
-                    "set it to 0");
 }
 
 void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
@@ -570,7 +364,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         return *refused;
     }
     const ModelFamily &family = *findModelFamily(config.modelType);
-    reader.useAliases(keyAliases, config.modelType);
+    useAliases(reader, config.modelType);
 
     const Keys keys(reader, family);
     config.hiddenSize = reader.requiredCount(keys.hidden, mostWidth);

@@ -63,6 +63,11 @@ struct ModelConfig {
     std::vector<bool> denseLayers; ///< per layer: an MLP instead of experts (mlp_only_layers, decoder_sparse_step); empty: none
     bool logitSoftcapping = false; ///< final_logit_softcapping: the logits are bounded (gemma2, gemma3)
 
+    /// Whether a layer has an MLP instead of experts.
+    bool isDense(std::int64_t layer) const
+    {
+        return experts == 0 || (!denseLayers.empty() && denseLayers[static_cast<std::size_t>(layer)]);
+    }
     /// Whether all layers are alike, so that one can stand for another. Whatever a field sets layer by layer belongs here.
     bool uniformLayers() const;
     /// The same with fewer layers: the first ones.

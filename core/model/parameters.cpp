@@ -24,7 +24,7 @@ class LayerParameters
 public:
     LayerParameters(const ModelConfig &config, std::int64_t layer, Visitor &visitor)
         : m_config(config)
-        , m_dense(config.experts == 0 || (!config.denseLayers.empty() && config.denseLayers[static_cast<std::size_t>(layer)]))
+        , m_dense(config.isDense(layer))
         , m_visit(visitor)
         , m_hidden(config.hiddenSize)
         , m_queries(checkedMultiply(config.heads, config.headDim))

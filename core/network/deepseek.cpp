@@ -19,9 +19,7 @@ public:
 protected:
     std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t index) const override
     {
-        const bool dense =
-            m_config.experts == 0 || (!m_config.denseLayers.empty() && m_config.denseLayers[static_cast<std::size_t>(index)]);
-        if (dense)
+        if (m_config.isDense(index))
             return std::make_unique<PreNormLayer<LatentAttention, LlamaMlp>>(builder, m_config, m_attention);
         return std::make_unique<PreNormLayer<LatentAttention, ScoredMoeBlock>>(builder, m_config, m_attention);
     }

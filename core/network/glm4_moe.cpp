@@ -72,7 +72,7 @@ public:
 protected:
     std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t index) const override
     {
-        if (!m_config.denseLayers.empty() && m_config.denseLayers[static_cast<std::size_t>(index)])
+        if (m_config.isDense(index))
             return std::make_unique<PreNormLayer<Glm4MoeAttention, LlamaMlp>>(builder, m_config, m_attention);
         return std::make_unique<PreNormLayer<Glm4MoeAttention, ScoredMoeBlock>>(builder, m_config, m_attention);
     }

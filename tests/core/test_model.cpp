@@ -405,7 +405,8 @@ private slots:
         QVERIFY(intern.queryKeyValueBias && intern.outputBias && intern.mlpBias);
         QCOMPARE(small(R"("num_key_value_heads": 2, "attention_bias": true)", "internlm3").issue().where,
                  std::string("model.config.qkv_bias"));
-        QCOMPARE(small(R"("num_key_value_heads": 2, "activation_function": "gelu_new")", "exaone")->hiddenActivation, std::string("gelu_new"));
+        QCOMPARE(small(R"("num_key_value_heads": 2, "activation_function": "gelu_new")", "exaone")->hiddenActivation,
+                 std::string("gelu_new"));
         QVERIFY(small(R"("num_experts": 4, "num_experts_per_tok": 2, "use_qkv_bias": true)", "sarvam_moe")->queryKeyValueBias);
         const ModelConfig both =
             small(R"("num_key_value_heads": 2, "n_routed_experts": 8, "num_local_experts": 4, "num_experts_per_tok": 2)", "glm4_moe")
@@ -414,6 +415,13 @@ private slots:
         const char *latent =
             R"("q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 16, "v_head_dim": 24, "n_routed_experts": 16, "moe_intermediate_size": 24, "head_dim": 8)";
         QCOMPARE(small(latent, "glm4_moe_lite")->rotaryDim, 8);
+        // What is wrong is placed at the name that is there.
+        const auto refusedAt = [](const char *keys, const char *type) { return small(keys, type).issue().where; };
+        QCOMPARE(refusedAt(R"("num_key_value_heads": 2, "num_local_experts": "four")", "glm4_moe"),
+                 std::string("model.config.num_local_experts"));
+        QCOMPARE(refusedAt(R"("num_key_value_heads": 2, "num_experts": 0)", "mixtral"), std::string("model.config.num_experts"));
+        QCOMPARE(refusedAt(R"("num_key_value_heads": 2, "num_local_experts": 0)", "mixtral"),
+                 std::string("model.config.num_local_experts"));
     }
 
     void tablesOfPositions()
