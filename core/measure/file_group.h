@@ -9,11 +9,13 @@
 #include "core/units/text.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -141,5 +143,32 @@ private:
     const JsonValue &m_value;
     std::string m_where;
 };
+
+/// What `read` makes of the text's document; what it throws is the result's Issue.
+template<typename Read>
+auto readText(std::string_view text, const JsonLimits &limits, Read read) -> Result<decltype(read(std::declval<const JsonValue &>()))>
+{
+    const Result<JsonValue> document = parseJson(text, {}, limits);
+    if (!document)
+        return document.issue();
+    try {
+        return read(*document);
+    } catch (Bad &bad) {
+        return std::move(bad.issue);
+    }
+}
+
+/// What `read` makes of the file's text; an Issue names the file.
+template<typename Read>
+auto readFile(const std::filesystem::path &file, std::size_t mostFileBytes, Read read) -> decltype(read(std::string_view()))
+{
+    const Result<std::string> text = readTextFile(file, mostFileBytes);
+    if (!text)
+        return text.issue();
+    auto result = read(std::string_view(*text));
+    if (!result)
+        result.issue().file = file.string();
+    return result;
+}
 
 } // namespace headroom::measure

@@ -109,27 +109,11 @@ MemoryTimeline readDocument(const JsonValue &document)
 
 } // namespace
 
-Result<MemoryTimeline> readMemoryTimeline(std::string_view text)
-{
-    const Result<JsonValue> document = parseJson(text, {}, limits);
-    if (!document)
-        return document.issue();
-    try {
-        return readDocument(*document);
-    } catch (Bad &bad) {
-        return std::move(bad.issue);
-    }
-}
+Result<MemoryTimeline> readMemoryTimeline(std::string_view text) { return readText(text, limits, readDocument); }
 
 Result<MemoryTimeline> readMemoryTimelineFile(const std::filesystem::path &file)
 {
-    const Result<std::string> text = readTextFile(file, limits.bytes);
-    if (!text)
-        return text.issue();
-    Result<MemoryTimeline> timeline = readMemoryTimeline(*text);
-    if (!timeline)
-        timeline.issue().file = file.string();
-    return timeline;
+    return readFile(file, limits.bytes, readMemoryTimeline);
 }
 
 MeasuredFile measuredFileOf(const std::filesystem::path &file)

@@ -271,27 +271,12 @@ std::optional<Phase> phaseNamed(std::string_view text)
 
 std::string_view name(ProbeKind kind) { return kind == ProbeKind::Gpu ? "gpu" : "dry-run"; }
 
-Result<ProbeResult> readProbeResult(std::string_view text)
-{
-    const Result<JsonValue> document = parseJson(text);
-    if (!document)
-        return document.issue();
-    try {
-        return readDocument(*document);
-    } catch (Bad &bad) {
-        return std::move(bad.issue);
-    }
-}
+Result<ProbeResult> readProbeResult(std::string_view text) { return readText(text, JsonLimits(), readDocument); }
 
 Result<ProbeResult> readProbeFile(const std::filesystem::path &file)
 {
-    const Result<std::string> text = readTextFile(file);
-    if (!text)
-        return text.issue();
-    Result<ProbeResult> result = readProbeResult(*text);
-    if (!result)
-        result.issue().file = file.string();
-    else
+    Result<ProbeResult> result = readFile(file, JsonLimits().bytes, readProbeResult);
+    if (result)
         result->plan.folder = file.parent_path();
     return result;
 }
