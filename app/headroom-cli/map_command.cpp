@@ -3,8 +3,8 @@
 #include "app/headroom-cli/commands.h"
 #include "app/headroom-cli/output.h"
 #include "app/headroom-cli/text_table.h"
-#include "core/solve/fit_map.h"
 #include "core/hardware/gpu.h"
+#include "core/solve/fit_map.h"
 #include "core/units/text.h"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "core/estimate/replay.h"
 
 #include "core/allocator/implementation.h"
-#include "core/autograd/tape.h"
 #include "core/units/cancelled.h"
 
 #include <algorithm>
@@ -40,8 +39,10 @@ public:
         auto cacheRelease = std::lower_bound(m_trace.cacheReleases.begin(), m_trace.cacheReleases.end(), from);
         for (std::uint32_t i = from; i < to;) {
             throwIfCancelled(m_cancel);
-            for (; cacheRelease != m_trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease)
-                m_allocator.releaseCache(), logAt(i);
+            for (; cacheRelease != m_trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease) {
+                m_allocator.releaseCache();
+                logAt(i);
+            }
             std::uint32_t until = std::min(to, i + eventsBetweenPolls);
             if (cacheRelease != m_trace.cacheReleases.end())
                 until = std::min(until, *cacheRelease);
@@ -83,8 +84,7 @@ private:
                 m_allocator.release(blocks[event.storage]);
             } else {
                 const StorageRecord &storage = storages[event.storage];
-                const std::int64_t bytes = storage.op == Tape::workspaceName ? m_workspaceBytes : storage.bytes;
-                const allocator::BlockIndex block = m_allocator.allocate(bytes, storage.stream);
+                const allocator::BlockIndex block = m_allocator.allocate(requestedBytes(storage, m_workspaceBytes), storage.stream);
                 blocks[event.storage] = block;
                 if (block != allocator::noBlockIndex) {
                     blockBytes[event.storage] = static_cast<std::int64_t>(m_allocator.m_blocks[block].size);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/allocator/caching_allocator.h"
-#include "core/autograd/trace.h"
+#include "core/autograd/tape.h"
 #include "core/plan/training_plan.h"
 #include "core/training/step_repeat.h"
 
@@ -30,7 +30,13 @@ struct SegmentLog {
 /// The plan's runtime options of the allocator, in memory without end.
 AllocatorOptions allocatorOptions(const TrainingPlan &plan);
 
-/// Drives the allocator with the trace. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
+/// What is asked of the allocator for a storage. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
+inline std::int64_t requestedBytes(const autograd::StorageRecord &storage, std::int64_t workspaceBytes)
+{
+    return storage.op == autograd::Tape::workspaceName ? workspaceBytes : storage.bytes;
+}
+
+/// Drives the allocator with the trace. `workspaceBytes`: as for requestedBytes().
 /// `again`: the last step is done twice, and its figures are those of the second time. Throws Cancelled on request.
 Replay replay(const autograd::Trace &trace, const AllocatorOptions &options, std::int64_t workspaceBytes,
               const std::stop_token &cancel = {}, const std::vector<training::Replacement> *again = nullptr,

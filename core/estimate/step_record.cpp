@@ -3,7 +3,6 @@
 #include "core/estimate/step_record.h"
 
 #include "core/allocator/size_rules.h"
-#include "core/autograd/tape.h"
 #include "core/units/checked.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspac
     if (rounded) {
         m_bytes.resize(n);
         for (std::size_t i = 0; i < n; ++i)
-            m_bytes[i] = roundUp(trace().storages[i].op == Tape::workspaceName ? workspaceBytes : trace().storages[i].bytes, 512);
+            m_bytes[i] = roundUp(requestedBytes(trace().storages[i], workspaceBytes), 512);
     } else {
         m_bytes = std::move(m_replay.blockBytes);
     }

@@ -3,7 +3,6 @@
 #include "core/solve/fit_map.h"
 
 #include "core/allocator/size_rules.h"
-#include "core/autograd/tape.h"
 #include "core/estimate/execution.h"
 #include "core/estimate/outside.h"
 #include "core/plan/fields.h"
@@ -64,8 +63,7 @@ std::int64_t leastAllocated(const Trace &trace, std::int64_t workspaceBytes)
 {
     std::int64_t live = 0, most = 0;
     for (const autograd::Event event : trace.events) {
-        const autograd::StorageRecord &storage = trace.storages[event.storage];
-        const std::int64_t bytes = storage.op == autograd::Tape::workspaceName ? workspaceBytes : storage.bytes;
+        const std::int64_t bytes = requestedBytes(trace.storages[event.storage], workspaceBytes);
         const std::int64_t rounded = roundUp(bytes, static_cast<std::int64_t>(allocator::minBlock));
         live += event.release ? -rounded : rounded;
         most = std::max(most, live);

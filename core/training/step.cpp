@@ -202,17 +202,6 @@ std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const Mod
     return run;
 }
 
-} // namespace
-
-int executedMicroBatches(const TrainingPlan &plan)
-{
-    // From the second on gradients exist, and every further one allocates the same; but engines do in the last what they do
-    // not do in those between.
-    return static_cast<int>(std::min<std::int64_t>(plan.batch.gradientAccumulation, hasShardingEngine(plan) ? 3 : 2));
-}
-
-namespace {
-
 /// Under ZeRO-3 every micro-batch is alike from the third on, over steps: then one of the second step is executed and the others
 /// are copied. Nothing where that is not proven to be the same.
 std::optional<TrainingRun> executeSomeMicroBatches(const TrainingPlan &plan, const ModelConfig &config, int steps, int micros,
@@ -227,6 +216,13 @@ std::optional<TrainingRun> executeSomeMicroBatches(const TrainingPlan &plan, con
 }
 
 } // namespace
+
+int executedMicroBatches(const TrainingPlan &plan)
+{
+    // From the second on gradients exist, and every further one allocates the same; but engines do in the last what they do
+    // not do in those between.
+    return static_cast<int>(std::min<std::int64_t>(plan.batch.gradientAccumulation, hasShardingEngine(plan) ? 3 : 2));
+}
 
 TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, std::int64_t workspaceBytes, std::stop_token cancel,
                 Repeat repeat)

@@ -4,7 +4,6 @@
 // What a run asks of the device, and that the replay is the allocator driven event by event.
 #include "plan_spread.h"
 
-#include "core/autograd/tape.h"
 #include "core/estimate/segments.h"
 #include "core/training/step_repeat.h"
 
@@ -163,8 +162,7 @@ private slots:
                     if (event.release) {
                         allocator.release(blocks[event.storage]);
                     } else {
-                        const bool workspace = storage.op == autograd::Tape::workspaceName;
-                        blocks[event.storage] = allocator.allocate(workspace ? record.workspaceBytes() : storage.bytes, storage.stream);
+                        blocks[event.storage] = allocator.allocate(requestedBytes(storage, record.workspaceBytes()), storage.stream);
                         if (blocks[event.storage] == CachingAllocator::noBlock && allocator.outOfMemory()) {
                             outOfMemory = i;
                             return;

@@ -50,18 +50,16 @@ MeasuredView::MeasuredView(DisplaySettings *display, MeasuredRuns *runs, QWidget
     m_list->setObjectName(QStringLiteral("runs"));
     m_list->setAccessibleName(tr("Measured runs"));
     m_list->setHeaderLabels({tr("Run"), tr("On"), tr("When")});
-    m_list->setRootIsDecorated(false);
-    m_list->setUniformRowHeights(true);
-    m_list->setAllColumnsShowFocus(true);
-    m_list->setTextElideMode(Qt::ElideMiddle);
     m_snapshots->setObjectName(QStringLiteral("snapshots"));
     m_snapshots->setAccessibleName(tr("Memory snapshots"));
     m_snapshots->setAccessibleDescription(tr("The checked one is drawn over the timeline"));
     m_snapshots->setHeaderLabels({tr("Snapshot"), tr("Recorded in"), tr("When")});
-    m_snapshots->setRootIsDecorated(false);
-    m_snapshots->setUniformRowHeights(true);
-    m_snapshots->setAllColumnsShowFocus(true);
-    m_snapshots->setTextElideMode(Qt::ElideMiddle);
+    for (QTreeWidget *list : {m_list, m_snapshots}) {
+        list->setRootIsDecorated(false);
+        list->setUniformRowHeights(true);
+        list->setAllColumnsShowFocus(true);
+        list->setTextElideMode(Qt::ElideMiddle);
+    }
     m_table->setObjectName(QStringLiteral("comparison"));
     m_table->setAccessibleName(tr("Predicted and measured"));
     m_table->setAccessibleDescription(tr("Each figure as it is predicted and as it was measured, with the error"));
