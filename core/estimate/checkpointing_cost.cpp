@@ -32,9 +32,7 @@ Bytes roundedSavedActivations(const StepRecord &record)
 Bytes savedActivationsOf(const TrainingPlan &plan, const ModelConfig &model, std::int64_t workspace, const std::stop_token &cancel)
 {
     auto run = std::make_shared<const training::TrainingRun>(training::run(plan, model, 1, workspace, cancel));
-    Replay unknown;
-    unknown.reserved.resize(run->trace.events.size());
-    return roundedSavedActivations(StepRecord({std::move(run), std::move(unknown)}, true, workspace));
+    return roundedSavedActivations(StepRecord({std::move(run), {}}, true, workspace));
 }
 
 } // namespace

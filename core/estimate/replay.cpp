@@ -29,18 +29,20 @@ public:
     {
         m_allocator.configure(options);
         m_allocator.m_segmentLog = segments != nullptr ? &segments->changes : nullptr;
-        m_out.reserved.resize(trace.events.size());
         m_out.blockBytes.resize(trace.storages.size());
     }
 
-    /// False where memory came to an end.
+    /// False where memory came to an end. What an earlier drive said of these events is forgotten.
     bool drive(std::uint32_t from, std::uint32_t to)
     {
+        m_out.reserved.forgetFrom(from);
+        noteReserved(from);
         auto cacheRelease = std::lower_bound(m_trace.cacheReleases.begin(), m_trace.cacheReleases.end(), from);
         for (std::uint32_t i = from; i < to;) {
             throwIfCancelled(m_cancel);
             for (; cacheRelease != m_trace.cacheReleases.end() && *cacheRelease == i; ++cacheRelease) {
                 m_allocator.releaseCache();
+                noteReserved(i);
                 logAt(i);
             }
             std::uint32_t until = std::min(to, i + eventsBetweenPolls);
@@ -71,13 +73,15 @@ private:
             m_segments->events.resize(m_segments->changes.size(), event);
     }
 
+    void noteReserved(std::uint32_t event) { m_out.reserved.set(event, static_cast<std::int64_t>(m_allocator.m_reserved)); }
+
     bool stretch(std::uint32_t from, std::uint32_t to)
     {
         const Event *const events = m_trace.events.data();
         const StorageRecord *const storages = m_trace.storages.data();
         allocator::BlockIndex *const blocks = m_blocks.data();
-        std::int64_t *const reserved = m_out.reserved.data();
         std::int64_t *const blockBytes = m_out.blockBytes.data();
+        std::uint64_t reserved = m_allocator.m_reserved;
         for (std::uint32_t i = from; i < to; ++i) {
             const Event event = events[i];
             if (event.release) {
@@ -93,9 +97,12 @@ private:
                     m_out.shortage = m_allocator.m_outOfMemory;
                     return false;
                 }
+                if (m_allocator.m_reserved != reserved) {
+                    reserved = m_allocator.m_reserved;
+                    noteReserved(i);
+                }
                 logAt(i);
             }
-            reserved[i] = static_cast<std::int64_t>(m_allocator.m_reserved);
         }
         return true;
     }
@@ -110,6 +117,34 @@ private:
 };
 
 } // namespace
+
+void ReservedHistory::forgetFrom(std::uint32_t event)
+{
+    while (!m_changes.empty() && m_changes.back().event >= event)
+        m_changes.pop_back();
+}
+
+std::vector<ReservedHistory::Change>::const_iterator ReservedHistory::firstAfter(std::uint32_t event) const
+{
+    return std::upper_bound(m_changes.begin(), m_changes.end(), event,
+                            [](std::uint32_t value, const Change &change) { return value < change.event; });
+}
+
+std::int64_t ReservedHistory::after(std::uint32_t event) const
+{
+    const auto next = firstAfter(event);
+    return next == m_changes.begin() ? 0 : std::prev(next)->bytes;
+}
+
+std::int64_t ReservedHistory::highest(std::uint32_t from, std::uint32_t to) const
+{
+    if (from >= to)
+        return 0;
+    std::int64_t most = after(from);
+    for (auto change = firstAfter(from); change != m_changes.end() && change->event < to; ++change)
+        most = std::max(most, change->bytes);
+    return most;
+}
 
 AllocatorOptions allocatorOptions(const TrainingPlan &plan)
 {

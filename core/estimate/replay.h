@@ -13,9 +13,36 @@
 
 namespace headroom {
 
+/// What the allocator holds after each event. It changes at few of them, and those alone are kept.
+class ReservedHistory
+{
+public:
+    /// From this event on. Events come in ascending order.
+    void set(std::uint32_t event, std::int64_t bytes)
+    {
+        if (!m_changes.empty() && m_changes.back().event == event)
+            m_changes.back().bytes = bytes;
+        else if (m_changes.empty() || m_changes.back().bytes != bytes)
+            m_changes.push_back({event, bytes});
+    }
+    void forgetFrom(std::uint32_t event);
+    std::int64_t after(std::uint32_t event) const;
+    /// After any event of the half-open range; 0 where that is empty.
+    std::int64_t highest(std::uint32_t from, std::uint32_t to) const;
+
+private:
+    struct Change {
+        std::uint32_t event;
+        std::int64_t bytes;
+    };
+    std::vector<Change>::const_iterator firstAfter(std::uint32_t event) const;
+
+    std::vector<Change> m_changes;
+};
+
 /// What the allocator made of a trace.
 struct Replay {
-    std::vector<std::int64_t> reserved;                    ///< after each event
+    ReservedHistory reserved;
     std::vector<std::int64_t> blockBytes;                  ///< of each storage, what the block keeps unsplit included
     std::optional<std::uint32_t> outOfMemory;              ///< the event that could not be served
     std::optional<CachingAllocator::OutOfMemory> shortage; ///< its figures

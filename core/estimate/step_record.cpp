@@ -25,6 +25,7 @@ StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspac
         m_bytes = std::move(m_replay.blockBytes);
     }
     findLifetimes();
+    findStretches();
     findComponents();
     findPeaks();
 }
@@ -32,77 +33,98 @@ StepRecord::StepRecord(ReplayedRun replayed, bool rounded, std::int64_t workspac
 void StepRecord::findLifetimes()
 {
     const auto &events = trace().events;
+    const auto size = static_cast<std::uint32_t>(events.size());
     m_births.assign(trace().storages.size(), 0);
-    m_deaths.assign(trace().storages.size(), static_cast<std::uint32_t>(events.size()));
-    for (std::uint32_t i = 0; i < events.size(); ++i)
-        (events[i].release ? m_deaths : m_births)[events[i].storage] = i;
-
-    m_phases.resize(events.size(), TracePhase::Load);
-    const auto &marks = trace().marks;
-    for (std::size_t k = 0; k < marks.size(); ++k) {
-        const std::uint32_t to = k + 1 < marks.size() ? marks[k + 1].event : static_cast<std::uint32_t>(events.size());
-        std::fill(m_phases.begin() + marks[k].event, m_phases.begin() + to, marks[k].phase);
-        if (marks[k].phase == TracePhase::Forward && marks[k].microBatch == 0)
-            m_steps.push_back({marks[k].event, static_cast<std::uint32_t>(events.size())});
-        if (m_steps.size() > 1 && marks[k].phase == TracePhase::Forward && marks[k].microBatch == 0)
-            m_steps[m_steps.size() - 2].to = marks[k].event;
-        if (marks[k].phase == TracePhase::Forward)
-            m_savedFrom = marks[k].event;
-        if (marks[k].phase == TracePhase::Backward)
-            m_savedAt = marks[k].event;
+    m_deaths.assign(trace().storages.size(), size);
+    std::uint32_t *const births = m_births.data(), *const deaths = m_deaths.data();
+    for (std::uint32_t i = 0; i < size; ++i) {
+        const Event event = events[i];
+        (event.release ? deaths : births)[event.storage] = i;
     }
 }
 
+void StepRecord::findStretches()
+{
+    const auto size = static_cast<std::uint32_t>(trace().events.size());
+    m_stretches.reserve(trace().marks.size() + 1);
+    m_stretches.emplace_back();
+    for (const Mark &mark : trace().marks) {
+        m_stretches.back().events.to = mark.event;
+        m_stretches.push_back({{mark.event, size}, mark.phase});
+        if (mark.phase == TracePhase::Forward && mark.microBatch == 0) {
+            if (!m_steps.empty())
+                m_steps.back().to = mark.event;
+            m_steps.push_back({mark.event, size});
+        }
+        if (mark.phase == TracePhase::Forward)
+            m_savedFrom = mark.event;
+        if (mark.phase == TracePhase::Backward)
+            m_savedAt = mark.event;
+    }
+    m_stretches.back().events.to = size;
+    for (Stretch &stretch : m_stretches) {
+        stretch.firstBorn = bornBefore(stretch.events.from);
+        stretch.bornAfter = bornBefore(stretch.events.to);
+    }
+}
+
+StorageId StepRecord::bornBefore(std::uint32_t event) const
+{
+    return static_cast<StorageId>(std::lower_bound(m_births.begin(), m_births.end(), event) - m_births.begin());
+}
+
+TracePhase StepRecord::phaseOf(std::uint32_t event) const
+{
+    // Several marks may stand before one event: it belongs to the last.
+    const auto next = std::upper_bound(m_stretches.begin(), m_stretches.end(), event,
+                                       [](std::uint32_t value, const Stretch &stretch) { return value < stretch.events.from; });
+    return std::prev(next)->phase;
+}
+
 /// An activation is a storage saved for backward: born in forward and alive when backward begins, or born in a
-/// recomputation and outliving it (a stretch of births with gradients enabled).
+/// recomputation and outliving it (a run of births with gradients enabled).
 void StepRecord::findComponents()
 {
-    const auto &storages = trace().storages;
-    const auto &marks = trace().marks;
-    const auto events = static_cast<std::uint32_t>(trace().events.size());
-    m_saved.assign(storages.size(), false);
-    m_components.resize(storages.size());
-
-    std::uint32_t backward = events; // the first one after the birth
-    std::uint32_t stretchEnd = 0;
-    bool inStretch = false;
-    std::size_t mark = marks.size();
-    std::uint32_t stretchOfMarks = mark > 0 ? marks.back().event : 0; // where the birth's stretch between two marks begins
-    for (std::size_t i = storages.size(); i-- > 0;) {                 // ids are given in order of birth
-        const std::uint32_t birth = m_births[i];
-        for (; birth<stretchOfMarks; stretchOfMarks = mark> 0 ? marks[mark - 1].event : 0) {
-            --mark;
-            if (marks[mark].phase == TracePhase::Backward)
-                backward = marks[mark].event;
-        }
-        const StorageRecord &storage = storages[i];
-        bool saved = false;
-        if (storage.role != Role::EngineBuffer) { // which is gathered or collected between what a recomputation makes
-            if (storage.recomputed) {
-                if (!inStretch)
-                    stretchEnd = birth;
-                saved = m_deaths[i] > stretchEnd;
-            } else if (storage.phase == TracePhase::Forward || storage.phase == TracePhase::Loss) {
-                saved = backward < events && m_deaths[i] >= backward;
-            }
-            inStretch = storage.recomputed;
-        }
-        m_saved[i] = saved;
-        switch (storage.role) {
-        case Role::Parameter: m_components[i] = Component::Weights; break;
-        case Role::Gradient: m_components[i] = Component::Gradients; break;
-        case Role::OptimizerState: m_components[i] = Component::Optimizer; break;
+    // A temporary one, if it is not saved.
+    constexpr auto componentOf = [](Role role) {
+        switch (role) {
+        case Role::Parameter: return Component::Weights;
+        case Role::Gradient: return Component::Gradients;
+        case Role::OptimizerState: return Component::Optimizer;
+        case Role::Temporary:
         case Role::Input:
-        case Role::EngineBuffer: m_components[i] = Component::Temporary; break;
-        case Role::Temporary: m_components[i] = saved ? Component::Activations : Component::Temporary; break;
+        case Role::EngineBuffer: break;
         }
+        return Component::Temporary;
+    };
+    const StorageRecord *const storages = trace().storages.data();
+    const auto events = static_cast<std::uint32_t>(trace().events.size());
+    m_components.resize(trace().storages.size());
+
+    std::uint32_t backward = events; // the first one after the stretch
+    std::uint32_t recomputed = 0;    // where the last birth of a recomputation is
+    bool recomputing = false;
+    for (auto stretch = m_stretches.rbegin(); stretch != m_stretches.rend(); ++stretch) {
+        const bool forward = (stretch->phase == TracePhase::Forward || stretch->phase == TracePhase::Loss) && backward < events;
+        for (StorageId i = stretch->bornAfter; i-- > stretch->firstBorn;) {
+            const StorageRecord &storage = storages[i];
+            Component component = componentOf(storage.role);
+            if (storage.role != Role::EngineBuffer) { // which is gathered or collected between what a recomputation makes
+                if (storage.recomputed && !recomputing)
+                    recomputed = m_births[i];
+                recomputing = storage.recomputed;
+                if (storage.role == Role::Temporary && (recomputing ? m_deaths[i] > recomputed : forward && m_deaths[i] >= backward))
+                    component = Component::Activations;
+            }
+            m_components[i] = component;
+        }
+        if (stretch->phase == TracePhase::Backward)
+            backward = stretch->events.from;
     }
 }
 
 void StepRecord::findPeaks()
 {
-    const auto &events = trace().events;
-    const auto &marks = trace().marks;
     m_peakEvents.assign(m_steps.size(), 0);
     m_peaks.resize(m_steps.size());
     m_phasePeaks.resize(m_steps.size());
@@ -110,62 +132,58 @@ void StepRecord::findPeaks()
         for (std::size_t p = 0; p < phaseCount; ++p)
             peaks[p].phase = static_cast<Phase>(p);
 
-    const Event *const event_ = events.data();
-    const std::int64_t *const bytes_ = m_bytes.data();
-    const std::int64_t *const reserved_ = m_replay.reserved.data();
-    // From mark to mark step and phase are the same. A phase's peak is at least what it begins with.
+    const Event *const events = trace().events.data();
+    const std::int64_t *const bytes = m_bytes.data();
     std::int64_t live = 0, highest = -1;
-    std::size_t step = 0;
-    bool loading = true;
-    const auto pass = [&](std::uint32_t from, std::uint32_t to, TracePhase tracePhase, bool begins) {
-        const std::int64_t liveBefore = begins ? live : 0, reservedBefore = begins && from > 0 ? m_replay.reserved[from - 1] : 0;
-        std::int64_t now = live, most = -1, mostReserved = 0;
+    std::size_t step = 0, begun = 0; // steps that have begun
+    for (const Stretch &stretch : m_stretches) {
+        const auto [from, to] = stretch.events;
+        if (begun < m_steps.size() && stretch.phase == TracePhase::Forward && m_steps[begun].from == from) {
+            step = begun++;
+            highest = -1;
+        }
+        // A phase's peak is at least what it begins with.
+        const std::int64_t liveBefore = live;
+        const Bytes reserved{std::max(m_replay.reserved.highest(from, to), from > 0 ? m_replay.reserved.after(from - 1) : 0)};
+        std::int64_t most = -1;
         std::uint32_t peak = from;
         for (std::uint32_t i = from; i < to; ++i) {
-            const Event event = event_[i];
-            const std::int64_t bytes = bytes_[event.storage];
-            now += event.release ? -bytes : bytes;
-            mostReserved = std::max(mostReserved, reserved_[i]);
-            if (now > most) {
-                most = now;
+            const Event event = events[i];
+            if (event.release) {
+                live -= bytes[event.storage];
+                continue;
+            }
+            live += bytes[event.storage];
+            if (live > most) {
+                most = live;
                 peak = i;
             }
         }
-        live = now;
-        PhasePeak &phase = m_phasePeaks[step][static_cast<std::size_t>(tracePhase)];
-        phase.allocated = std::max({phase.allocated, Bytes{liveBefore}, Bytes{most}});
-        phase.reserved = std::max({phase.reserved, Bytes{reservedBefore}, Bytes{mostReserved}});
-        if (loading)
-            return;
-        m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{mostReserved});
-        if (most > highest && tracePhase != TracePhase::Idle) {
+        if (step < m_steps.size()) {
+            PhasePeak &phase = m_phasePeaks[step][static_cast<std::size_t>(stretch.phase)];
+            phase.allocated = std::max({phase.allocated, Bytes{liveBefore}, Bytes{most}});
+            phase.reserved = std::max(phase.reserved, reserved);
+        }
+        if (begun == 0)
+            continue;
+        m_peaks[step].reserved = std::max(m_peaks[step].reserved, Bytes{m_replay.reserved.highest(from, to)});
+        if (most > highest && stretch.phase != TracePhase::Idle) {
             highest = most;
             m_peakEvents[step] = peak;
         }
-    };
-    const auto size = static_cast<std::uint32_t>(events.size());
-    pass(0, marks.empty() ? size : marks.front().event, TracePhase::Load, false);
-    for (std::size_t k = 0; k < marks.size(); ++k) {
-        if (marks[k].phase == TracePhase::Forward && marks[k].microBatch == 0) {
-            if (!loading)
-                ++step;
-            loading = false;
-            highest = -1;
-        }
-        pass(marks[k].event, k + 1 < marks.size() ? marks[k + 1].event : size, marks[k].phase, true);
     }
     for (std::size_t s = 0; s < m_steps.size(); ++s) {
         m_peaks[s].components = componentsAfter(m_peakEvents[s]);
         m_peaks[s].allocated = m_peaks[s].components.total();
-        m_peaks[s].phase = static_cast<Phase>(m_phases[m_peakEvents[s]]);
+        m_peaks[s].phase = static_cast<Phase>(phaseOf(m_peakEvents[s]));
     }
-    m_idle = events.empty() ? ComponentBytes{} : componentsAfter(static_cast<std::uint32_t>(events.size() - 1));
+    m_idle = trace().events.empty() ? ComponentBytes{} : componentsAfter(static_cast<std::uint32_t>(trace().events.size() - 1));
 }
 
 std::vector<StorageId> StepRecord::aliveAfter(std::uint32_t event) const
 {
     std::vector<StorageId> out;
-    for (StorageId i = 0; i < trace().storages.size() && m_births[i] <= event; ++i) // ids are given in order of birth
+    for (StorageId i = 0, born = bornBefore(event + 1); i < born; ++i)
         if (m_deaths[i] > event)
             out.push_back(i);
     return out;
@@ -174,7 +192,7 @@ std::vector<StorageId> StepRecord::aliveAfter(std::uint32_t event) const
 ComponentBytes StepRecord::componentsAfter(std::uint32_t event) const
 {
     ComponentBytes out;
-    for (StorageId i = 0; i < trace().storages.size() && m_births[i] <= event; ++i)
+    for (StorageId i = 0, born = bornBefore(event + 1); i < born; ++i)
         if (m_deaths[i] > event)
             out[m_components[i]] += Bytes{m_bytes[i]};
     return out;
@@ -195,9 +213,8 @@ Steady StepRecord::steady() const
 std::vector<StorageId> StepRecord::savedStorages() const
 {
     std::vector<StorageId> out;
-    for (StorageId i = 0; i < trace().storages.size() && m_births[i] < m_savedAt; ++i)
-        if (m_births[i] >= m_savedFrom && m_deaths[i] >= m_savedAt &&
-            (m_components[i] == Component::Activations || trace().storages[i].role == Role::Temporary))
+    for (StorageId i = bornBefore(m_savedFrom), born = bornBefore(m_savedAt); i < born; ++i)
+        if (m_deaths[i] >= m_savedAt && (m_components[i] == Component::Activations || trace().storages[i].role == Role::Temporary))
             out.push_back(i);
     return out;
 }

@@ -39,12 +39,11 @@ public:
 
     Component component(autograd::StorageId storage) const { return m_components[storage]; }
     Bytes bytes(autograd::StorageId storage) const { return {m_bytes[storage]}; }
-    bool saved(autograd::StorageId storage) const { return m_saved[storage]; }
-    Bytes reservedAfter(std::uint32_t event) const { return {m_replay.reserved[event]}; }
+    Bytes reservedAfter(std::uint32_t event) const { return {m_replay.reserved.after(event)}; }
     /// Event of a storage's release; the number of events where it outlives the run.
     std::uint32_t deathOf(autograd::StorageId storage) const { return m_deaths[storage]; }
     std::uint32_t birthOf(autograd::StorageId storage) const { return m_births[storage]; }
-    autograd::TracePhase phaseOf(std::uint32_t event) const { return m_phases[event]; }
+    autograd::TracePhase phaseOf(std::uint32_t event) const;
 
     /// The event after which a step's allocated is highest.
     std::uint32_t peakEvent(int step) const { return m_peakEvents[static_cast<std::size_t>(step)]; }
@@ -62,18 +61,27 @@ public:
     Bytes savedActivations() const;
 
 private:
+    /// What lies between two marks, and before the first.
+    struct Stretch {
+        EventRange events;
+        autograd::TracePhase phase = autograd::TracePhase::Load;
+        autograd::StorageId firstBorn = 0, bornAfter = 0; ///< half-open range of storages: they are numbered in order of birth
+    };
+
     void findLifetimes();
+    void findStretches();
     void findComponents();
     void findPeaks();
+    /// How many storages are born before the event: the number of the first that is not.
+    autograd::StorageId bornBefore(std::uint32_t event) const;
 
     std::int64_t m_workspaceBytes;
     std::shared_ptr<const training::TrainingRun> m_run;
     Replay m_replay;
     std::vector<std::int64_t> m_bytes;
     std::vector<std::uint32_t> m_births, m_deaths;
-    std::vector<bool> m_saved;
     std::vector<Component> m_components;
-    std::vector<autograd::TracePhase> m_phases;
+    std::vector<Stretch> m_stretches; ///< the first is loading; in the order of events
     std::vector<EventRange> m_steps;
     std::vector<std::uint32_t> m_peakEvents;
     std::vector<Peak> m_peaks;                                   ///< per step

@@ -41,6 +41,8 @@ Timeline Estimate::timeline(Step step, std::size_t samples, std::uint32_t from, 
     std::int64_t bucket = -1, highest = -1;
     std::int16_t layer = -1, bandLayer = -1;
     TracePhase phase = TracePhase::Load;
+    auto mark = std::lower_bound(trace.marks.begin(), trace.marks.end(), range.from,
+                                 [](const Mark &m, std::uint32_t event) { return m.event < event; });
     for (std::uint32_t i = 0; i < out.events; ++i) {
         const std::uint32_t event = range.from + i;
         const Event e = trace.events[event];
@@ -50,12 +52,13 @@ Timeline Estimate::timeline(Step step, std::size_t samples, std::uint32_t from, 
         allocated += change.value;
         if (!e.release)
             layer = trace.storages[e.storage].layer;
-        if (i == 0 || record->phaseOf(event) != phase) {
-            phase = record->phaseOf(event);
+        const TracePhase before = phase;
+        for (; mark != trace.marks.end() && mark->event <= event; ++mark)
+            phase = mark->phase;
+        if (i == 0 || phase != before)
             extend(out.phases, std::string(name(static_cast<Phase>(phase))), i);
-        } else {
+        else
             out.phases.back().to = i + 1;
-        }
         if (!out.layers.empty() && layer == bandLayer) {
             out.layers.back().to = i + 1;
         } else if (layer != bandLayer || out.layers.empty()) {

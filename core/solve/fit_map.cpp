@@ -41,21 +41,13 @@ std::int64_t highestReserved(const Trace &trace, const Replay &replay)
         else if (mark.step == 1)
             second = std::min(second, mark.event);
     }
-    const auto begin = replay.reserved.begin();
-    std::int64_t highest = 0;
-    for (auto at = begin + first; at != begin + second; ++at)
-        highest = std::max(highest, *at);
-    for (auto at = begin + last; at != replay.reserved.end(); ++at)
-        highest = std::max(highest, *at);
-    return highest;
+    return std::max(replay.reserved.highest(first, second), replay.reserved.highest(last, static_cast<std::uint32_t>(trace.events.size())));
 }
 
 /// The highest reserved before the first step.
 std::int64_t reservedLoading(const Trace &trace, const Replay &replay)
 {
-    const auto begin = replay.reserved.begin();
-    const auto end = begin + (trace.marks.empty() ? 0 : trace.marks.front().event);
-    return begin == end ? 0 : *std::max_element(begin, end);
+    return replay.reserved.highest(0, trace.marks.empty() ? 0 : trace.marks.front().event);
 }
 
 /// What is asked for at once, at most, in multiples of 512 bytes: no allocator can do with less.

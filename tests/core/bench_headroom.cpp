@@ -101,7 +101,7 @@ bool report(const Case &one, int runs)
         bench::measure<bench::ProcessorStopwatch>(runs, [&] { return training::run(*plan, model, 2, workspace).steps; });
     training::TrainingRun run = training::run(*plan, model, 2, workspace);
     const std::vector<double> allocator =
-        bench::measure<bench::ProcessorStopwatch>(runs, [&] { return replay(run.trace, {}, workspace).reserved.size(); });
+        bench::measure<bench::ProcessorStopwatch>(runs, [&] { return replay(run.trace, {}, workspace).blockBytes.size(); });
     const std::vector<double> json = bench::measure<bench::ProcessorStopwatch>(runs, [&] { return writeEstimate(**first).size(); });
     const double rest = median(whole) - median(engine) - median(allocator);
 
