@@ -13,10 +13,6 @@ using namespace autograd;
 
 namespace {
 
-constexpr int kept = executedLayers / 2; // layers at either end
-constexpr int lower = kept - 1;          // the layer that stands for those between
-constexpr int upper = kept;              // the one after it, which must be its equal
-
 /// What is called a layer here is a group of them, where layers repeat only every so many.
 /// A stretch of events that one layer owns (or none: -1). Stretches of one pass over the layers form a chain.
 struct Segment {
@@ -34,13 +30,20 @@ struct Origin {
     std::uint32_t index = 0;
 };
 
+/// A layer releases what is its own and its neighbours'; a run of releases over more layers is no layer's.
+constexpr int mostOfOneRelease = 3;
+
 class Repeater
 {
 public:
-    Repeater(const Trace &trace, int layers, int period)
+    Repeater(const Trace &trace, int executed, int layers, int period)
         : m_trace(trace)
+        , m_executed(executed)
+        , m_kept(executed / 2)
+        , m_lower(middleLayer(executed))
+        , m_upper(m_lower + 1)
         , m_period(static_cast<std::int16_t>(period))
-        , m_more(layers / period - executedLayers)
+        , m_more(layers / period - executed)
     {}
 
     std::optional<Trace> run()
@@ -51,7 +54,7 @@ public:
             return std::nullopt;
         place();
         write();
-        return std::move(m_out);
+        return m_isAmbiguous ? std::nullopt : std::optional(std::move(m_out));
     }
 
 private:
@@ -62,8 +65,8 @@ private:
         for (const StorageRecord &storage : m_trace.storages) {
             const int layer = storage.layer;
             m_groups.push_back(static_cast<std::int16_t>(layer < 0       ? layer
-                                                         : m_period == 1 ? std::min(layer, executedLayers - 1)
-                                                                         : std::min(layer / m_period, executedLayers - 1)));
+                                                         : m_period == 1 ? std::min(layer, m_executed - 1)
+                                                                         : std::min(layer / m_period, m_executed - 1)));
         }
     }
 
@@ -97,7 +100,7 @@ private:
             for (; to < limit && m_trace.events[to].release; ++to)
                 if (const std::int16_t layer = m_groups[m_trace.events[to].storage]; layer >= 0)
                     layers |= std::uint64_t{1} << std::min<int>(layer, 63);
-            const bool many = std::popcount(layers) > kept;
+            const bool many = std::popcount(layers) > mostOfOneRelease;
             for (; i < to; ++i)
                 take(i, many ? m_groups[m_trace.events[i].storage] : current, boundary);
         }
@@ -125,12 +128,12 @@ private:
     /// Every pass goes over all layers, up or down, once.
     bool complete()
     {
-        m_chainSegments.assign(static_cast<std::size_t>(m_chains) * executedLayers, UINT32_MAX);
+        m_chainSegments.assign(static_cast<std::size_t>(m_chains) * m_executed, UINT32_MAX);
         for (std::uint32_t s = 0; s < m_segments.size(); ++s) {
             const Segment &segment = m_segments[s];
             if (segment.layer < 0)
                 continue;
-            if (segment.layer >= executedLayers)
+            if (segment.layer >= m_executed)
                 return false;
             std::uint32_t &own = segmentOf(segment.chain, segment.layer);
             if (own != UINT32_MAX)
@@ -142,14 +145,14 @@ private:
 
     std::uint32_t &segmentOf(std::int32_t chain, int layer)
     {
-        return m_chainSegments[static_cast<std::size_t>(chain) * executedLayers + static_cast<std::size_t>(layer)];
+        return m_chainSegments[static_cast<std::size_t>(chain) * m_executed + static_cast<std::size_t>(layer)];
     }
 
     /// The lower and the upper middle layer do the same in every pass, each seen from its own place.
     bool equalInTheMiddle()
     {
         for (std::int32_t chain = 0; chain < m_chains; ++chain) {
-            const Segment &a = m_segments[segmentOf(chain, lower)], &b = m_segments[segmentOf(chain, upper)];
+            const Segment &a = m_segments[segmentOf(chain, m_lower)], &b = m_segments[segmentOf(chain, m_upper)];
             if (a.to - a.from != b.to - b.from || a.births != b.births)
                 return false;
             for (std::uint32_t i = 0; i < a.to - a.from; ++i)
@@ -166,7 +169,7 @@ private:
         const Origin &from = m_origins[a.storage], &to = m_origins[b.storage];
         if (from.chain != to.chain || from.index != to.index)
             return false;
-        if (from.chain < 0 ? a.storage != b.storage : to.layer - from.layer != upper - lower)
+        if (from.chain < 0 ? a.storage != b.storage : to.layer - from.layer != 1)
             return false;
         const StorageRecord &x = m_trace.storages[a.storage], &y = m_trace.storages[b.storage];
         return a.release || (x.bytes == y.bytes && x.shape == y.shape && x.dtype == y.dtype && x.role == y.role && x.stream == y.stream &&
@@ -176,7 +179,7 @@ private:
     /// Gives every stretch of the longer trace its first storage's number.
     void place()
     {
-        m_placed.assign(static_cast<std::size_t>(m_chains) * static_cast<std::size_t>(executedLayers + m_more), 0);
+        m_placed.assign(static_cast<std::size_t>(m_chains) * static_cast<std::size_t>(m_executed + m_more), 0);
         m_outside.assign(m_trace.storages.size(), noStorage);
         StorageId next = 0;
         forEach([&](const Segment &segment, int layer) {
@@ -195,8 +198,7 @@ private:
 
     StorageId &placed(std::int32_t chain, int layer)
     {
-        return m_placed[static_cast<std::size_t>(chain) * static_cast<std::size_t>(executedLayers + m_more) +
-                        static_cast<std::size_t>(layer)];
+        return m_placed[static_cast<std::size_t>(chain) * static_cast<std::size_t>(m_executed + m_more) + static_cast<std::size_t>(layer)];
     }
 
     /// Calls f(stretch, its layer in the longer trace) in the longer trace's order.
@@ -209,17 +211,17 @@ private:
                 f(segment, -1);
                 continue;
             }
-            const bool last = segment.layer >= upper;
+            const bool last = segment.layer >= m_upper;
             const bool upwards = s + 1 < m_segments.size() && m_segments[s + 1].chain == segment.chain
                                      ? m_segments[s + 1].layer > segment.layer
                                      : m_segments[s - 1].layer < segment.layer;
             f(segment, segment.layer + (last ? m_more : 0));
-            const Segment &middle = m_segments[segmentOf(segment.chain, lower)];
-            if (upwards && segment.layer == lower)
-                for (int layer = upper; layer < upper + m_more; ++layer)
+            const Segment &middle = m_segments[segmentOf(segment.chain, m_lower)];
+            if (upwards && segment.layer == m_lower)
+                for (int layer = m_upper; layer < m_upper + m_more; ++layer)
                     f(middle, layer);
-            else if (!upwards && segment.layer == upper)
-                for (int layer = upper + m_more - 1; layer >= upper; --layer)
+            else if (!upwards && segment.layer == m_upper)
+                for (int layer = m_upper + m_more - 1; layer >= m_upper; --layer)
                     f(middle, layer);
         }
     }
@@ -234,17 +236,18 @@ private:
     static constexpr std::uint32_t notNear = UINT32_MAX;
 
     /// Seen from a layer, what belongs to a layer near it keeps its distance; seen from outside or from the other end (where a
-    /// gradient has come through all layers in one storage), its end.
+    /// gradient has come through all layers in one storage), its end. At half the executed layers it may be either.
     Written written(const Segment &segment, Event event)
     {
         const Origin &origin = m_origins[event.storage];
         if (origin.chain < 0)
             return {notNear, {m_outside[event.storage], event.release}};
         const int distance = origin.layer - segment.layer;
-        const int width = executedLayers + m_more;
-        if (segment.layer >= 0 && std::abs(distance) < kept)
-            return {static_cast<std::uint32_t>(origin.chain * width + distance + kept), {origin.index, event.release}};
-        const int other = origin.layer + (origin.layer >= upper ? m_more : 0);
+        const int width = m_executed + m_more;
+        if (segment.layer >= 0 && std::abs(distance) < m_kept)
+            return {static_cast<std::uint32_t>(origin.chain * width + distance + m_kept), {origin.index, event.release}};
+        m_isAmbiguous |= segment.layer >= 0 && std::abs(distance) == m_kept;
+        const int other = origin.layer + (origin.layer >= m_upper ? m_more : 0);
         return {notNear, {placed(origin.chain, other) + origin.index, event.release}};
     }
 
@@ -278,7 +281,7 @@ private:
             for (std::size_t i = 0; i < segment.births; ++i)
                 if (StorageRecord &record = m_out.storages[first + i]; record.layer >= 0)
                     record.layer = static_cast<std::int16_t>(record.layer + (layer - groups[i]) * m_period);
-            const std::size_t offset = static_cast<std::size_t>(layer) - kept; // may wrap: `near` has kept in it
+            const std::size_t offset = static_cast<std::size_t>(layer - m_kept); // may wrap: `near` has m_kept in it
             Event *event = next;
             for (const Written &one : pattern) {
                 *event = one.event;
@@ -295,6 +298,10 @@ private:
     }
 
     const Trace &m_trace;
+    int m_executed;
+    int m_kept;           ///< layers at either end
+    int m_lower, m_upper; ///< the layer that stands for those between, and the one after it, which must be its equal
+    bool m_isAmbiguous = false;
     std::int16_t m_period; ///< layers of a group
     int m_more;            ///< groups to put in
     std::vector<Segment> m_segments;
@@ -312,10 +319,10 @@ private:
 
 } // namespace
 
-std::optional<Trace> repeatLayers(const Trace &trace, int layers, int period)
+std::optional<Trace> repeatLayers(const Trace &trace, int executed, int layers, int period)
 {
-    assert(period > 0 && layers >= executedLayers * period);
-    return Repeater(trace, layers, period).run();
+    assert(period > 0 && executed % 2 == 0 && layers >= executed * period);
+    return Repeater(trace, executed, layers, period).run();
 }
 
 } // namespace headroom::training

@@ -47,10 +47,10 @@ private:
 double sum(const FlopsByLayer::Counts &counts) { return std::accumulate(counts.layers.begin(), counts.layers.end(), 0.0); }
 
 /// Of the group of layers that stands for those between, as repeatLayers() takes it.
-double ofMiddleGroup(const FlopsByLayer::Counts &counts, std::int64_t period)
+double ofMiddleGroup(const FlopsByLayer::Counts &counts, int executed, std::int64_t period)
 {
     double flops = 0;
-    for (std::int64_t i = (executedLayers / 2 - 1) * period; i < executedLayers / 2 * period; ++i)
+    for (std::int64_t i = middleLayer(executed) * period; i < (middleLayer(executed) + 1) * period; ++i)
         flops += static_cast<std::size_t>(i + 1) < counts.layers.size() ? counts.layers[static_cast<std::size_t>(i + 1)] : 0;
     return flops;
 }
@@ -177,25 +177,25 @@ std::int64_t layerPeriod(const TrainingPlan &plan, std::int64_t layers)
     return every < layers ? every : 1;
 }
 
-/// A deeper model's run from a shallower one's; nothing where that is not proven to be the same.
-std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const ModelConfig &config, int steps, int micros,
+/// A deeper model's run from that of one with so many groups of layers; nothing where that is not proven to be the same.
+std::optional<TrainingRun> executeSomeLayers(const TrainingPlan &plan, const ModelConfig &config, int groups, int steps, int micros,
                                              std::int64_t workspaceBytes, const std::stop_token &cancel)
 {
     // A sharding engine's flat buffers hold all layers: their sizes are the whole model's.
     const bool flat = plan.parallel.engine != Engine::None || resolvePrecision(plan.precision).master;
-    const std::int64_t period = layerPeriod(plan, config.layers), executed = executedLayers * period + config.layers % period;
+    const std::int64_t period = layerPeriod(plan, config.layers), executed = groups * period + config.layers % period;
     if (hasShardingEngine(plan) || config.layers <= executed || !config.uniformLayers() || flat)
         return std::nullopt;
     TrainingRun run = execute(plan, config.withLayers(executed), config.layers, steps, micros, micros, workspaceBytes, cancel);
-    std::optional<Trace> trace = repeatLayers(run.trace, static_cast<int>(config.layers), static_cast<int>(period));
+    std::optional<Trace> trace = repeatLayers(run.trace, groups, static_cast<int>(config.layers), static_cast<int>(period));
     if (!trace)
         return std::nullopt;
     const std::int64_t more = config.layers - executed;
     run.trace = std::move(*trace);
     const auto moreGroups = static_cast<double>(more / period);
-    run.flopsForward += moreGroups * ofMiddleGroup(run.flops.forward, period);
-    run.flopsAgain += moreGroups * ofMiddleGroup(run.flops.again, period);
-    run.repeatedLayers = true;
+    run.flopsForward += moreGroups * ofMiddleGroup(run.flops.forward, groups, period);
+    run.flopsAgain += moreGroups * ofMiddleGroup(run.flops.again, groups, period);
+    run.executedGroups = groups;
     run.parametersTotal = checkedAdd(run.parametersTotal, checkedMultiply(more, run.layerTotal));
     run.parametersTrainable = checkedAdd(run.parametersTrainable, checkedMultiply(more, run.layerTrainable));
     run.hostBytes = checkedAdd(run.hostBytes, checkedMultiply(more, run.layerHostBytes));
@@ -237,7 +237,10 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
     // The first step makes the optimizer's state; from the second on every step is like the one before.
     const int micros = executedMicroBatches(plan);
     const int executed = std::min(steps, 2);
-    std::optional<TrainingRun> run = executeSomeLayers(plan, config, executed, micros, workspaceBytes, cancel);
+    std::optional<TrainingRun> run;
+    for (const int groups : executedLayers)
+        if (!run)
+            run = executeSomeLayers(plan, config, groups, executed, micros, workspaceBytes, cancel);
     if (!run)
         run = executeSomeMicroBatches(plan, config, executed, micros, workspaceBytes, cancel);
     if (!run)

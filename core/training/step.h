@@ -30,7 +30,7 @@ struct TrainingRun {
     std::optional<std::vector<Replacement>> lastStepReplaces;
     double flopsForward = 0;         ///< floating-point operations of products and attention in the forward pass of one micro-batch
     double flopsAgain = 0;           ///< of checkpointing's second forward of it
-    bool repeatedLayers = false;     ///< layers between the first and last three are copies of the third
+    int executedGroups = 0;          ///< of layers, where those between are copies (layer_repeat.h); 0: all were executed
     bool copiedMicroBatches = false; ///< of the second step, all but the last micro-batch are copies of it
 };
 
@@ -47,7 +47,7 @@ bool kernelsDependOnGpu(const TrainingPlan &plan);
 /// Why this version's engine does not execute the plan, field and reason; nothing where it does.
 std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &model);
 
-/// How what repeats is had: layers between the first and last three, micro-batches after the second and steps after the
+/// How what repeats is had: layers in the middle, micro-batches after the second and steps after the
 /// second copied or left out where that is proven to be the same, or all of it executed (up to 1,000 micro-batches).
 enum class Repeat : std::uint8_t { Copy, Execute };
 

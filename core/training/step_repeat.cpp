@@ -42,13 +42,15 @@ std::optional<std::vector<Replacement>> replacements(const Trace &trace)
         return std::nullopt;
     const StorageId first = firstBornFrom(trace, from);
     // What the step leaves, in place of what it takes away that the step before had left.
-    std::vector<bool> left(trace.storages.size() - first, true);
+    std::vector<char> left(trace.storages.size() - first, 1);
     std::vector<Replacement> out;
     for (auto event = trace.events.begin() + from; event != trace.events.end(); ++event) {
-        if (event->release && event->storage < first)
+        if (!event->release)
+            continue;
+        if (event->storage >= first)
+            left[event->storage - first] = 0;
+        else
             out.push_back({event->storage, noStorage});
-        else if (event->release)
-            left[event->storage - first] = false;
     }
     std::vector<StorageId> kept;
     for (std::size_t i = 0; i < left.size(); ++i)

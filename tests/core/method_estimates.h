@@ -34,7 +34,7 @@ inline std::shared_ptr<const Estimate> estimateOf(std::string_view fields, std::
     return result ? *result : nullptr;
 }
 
-/// Whether the trace of `layers` layers made from six is the one that executing all of them gives.
+/// Whether the trace of `layers` layers made from fewer is the one that executing all of them gives.
 inline bool layersRepeat(std::string_view fields, std::string_view config, std::int64_t layers)
 {
     const Result<TrainingPlan> plan = readPlan(fmt::format(R"({{"headroom_plan": 1, "model": {{"config": {}}}{}}})", config, fields));
@@ -45,7 +45,7 @@ inline bool layersRepeat(std::string_view fields, std::string_view config, std::
     const training::TrainingRun copied = training::run(*plan, *model, 3, 0);
     const training::TrainingRun executed = training::run(*plan, *model, 3, 0, {}, training::Repeat::Execute);
     const autograd::Trace &a = copied.trace, &b = executed.trace;
-    if (!copied.repeatedLayers || copied.parametersTotal != executed.parametersTotal ||
+    if (copied.executedGroups == 0 || copied.parametersTotal != executed.parametersTotal ||
         copied.parametersTrainable != executed.parametersTrainable || a.events.size() != b.events.size() ||
         a.storages.size() != b.storages.size() || a.cacheReleases != b.cacheReleases)
         return false;

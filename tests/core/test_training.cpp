@@ -160,15 +160,15 @@ private slots:
         QCOMPARE(copied.steps, 3);
     }
 
-    /// Layers between the first and last three may be copies of one: executing all gives the same trace, event by event.
+    /// Layers in the middle may be copies of one: executing all gives the same trace, event by event.
     void copiedLayersAreExecutedLayers_data() { addRows(m_plans); }
     void copiedLayersAreExecutedLayers()
     {
         QFETCH(const int, index);
-        for (const int layers : {6, 7, 11}) {
+        for (const int layers : {4, 5, 7, 11}) {
             const TrainingPlan plan = withLayers(m_plans[static_cast<std::size_t>(index)].plan, layers);
             const TrainingRun copied = runOf(plan, 3, Repeat::Copy), executed = runOf(withTwoMicroBatches(plan), 3, Repeat::Execute);
-            QCOMPARE(copied.repeatedLayers, layers > 6);
+            QCOMPARE(copied.executedGroups > 0, layers > 4);
             const std::string difference = firstDifference(copied.trace, executed.trace);
             QVERIFY2(difference.empty(), difference.c_str());
             QCOMPARE(copied.parametersTotal, executed.parametersTotal);
