@@ -19,8 +19,14 @@ struct Segment {
     std::uint32_t from = 0, to = 0;
     std::int16_t layer = -1;
     std::int32_t chain = -1;
-    std::uint32_t births = 0; ///< storages born in it
+    std::uint32_t births = 0; ///< storages of the layer born in it
     StorageId firstBirth = 0; ///< the first of them
+    /// A workspace is taken in passing, by whichever layer multiplies first: before how many of the births. It is not the layer's.
+    std::uint32_t workspaceAt = noWorkspace;
+
+    static constexpr std::uint32_t noWorkspace = UINT32_MAX;
+    bool hasWorkspace() const { return workspaceAt != noWorkspace; }
+    std::uint32_t allBirths() const { return births + (hasWorkspace() ? 1 : 0); }
 };
 
 /// Where a storage was born: which pass, which layer's stretch, the how many-eth there.
@@ -89,9 +95,8 @@ private:
                 boundary = true;
             const std::uint32_t limit = mark < m_trace.marks.size() ? m_trace.marks[mark].event : size;
             if (!m_trace.events[i].release) {
-                // a workspace is taken in passing, by whichever layer multiplies first
-                const StorageId storage = m_trace.events[i].storage;
-                current = m_trace.storages[storage].role == Role::EngineBuffer ? current : m_groups[storage];
+                if (const StorageId storage = m_trace.events[i].storage; !isWorkspace(storage))
+                    current = m_groups[storage];
                 take(i++, current, boundary);
                 continue;
             }
@@ -106,6 +111,8 @@ private:
         }
     }
 
+    bool isWorkspace(StorageId storage) const { return m_trace.storages[storage].role == Role::EngineBuffer; }
+
     void take(std::uint32_t i, std::int16_t layer, bool &boundary)
     {
         if (boundary || m_segments.back().layer != layer) {
@@ -119,8 +126,14 @@ private:
         }
         Segment &segment = m_segments.back();
         segment.to = i + 1;
-        if (!m_trace.events[i].release) {
-            assert(m_trace.events[i].storage == m_born);
+        if (m_trace.events[i].release)
+            return;
+        assert(m_trace.events[i].storage == m_born);
+        if (segment.chain >= 0 && isWorkspace(m_born)) {
+            m_isAmbiguous |= segment.hasWorkspace(); // one is all that is told apart
+            segment.workspaceAt = segment.births;
+            m_born++;
+        } else {
             m_origins[m_born++] = {segment.chain, segment.layer, segment.births++};
         }
     }
@@ -153,7 +166,7 @@ private:
     {
         for (std::int32_t chain = 0; chain < m_chains; ++chain) {
             const Segment &a = m_segments[segmentOf(chain, m_lower)], &b = m_segments[segmentOf(chain, m_upper)];
-            if (a.to - a.from != b.to - b.from || a.births != b.births)
+            if (a.to - a.from != b.to - b.from || a.births != b.births || a.hasWorkspace() || b.hasWorkspace())
                 return false;
             for (std::uint32_t i = 0; i < a.to - a.from; ++i)
                 if (!equal(m_trace.events[a.from + i], m_trace.events[b.from + i]))
@@ -186,7 +199,11 @@ private:
             m_eventCount += segment.to - segment.from;
             if (segment.chain >= 0) {
                 placed(segment.chain, layer) = next;
-                next += segment.births;
+                if (segment.hasWorkspace()) {
+                    m_outside[segment.firstBirth + segment.workspaceAt] = next + segment.workspaceAt;
+                    m_workspaces.push_back({segment.chain, layer, segment.workspaceAt});
+                }
+                next += segment.allBirths();
                 return;
             }
             for (std::uint32_t i = segment.from; i < segment.to; ++i)
@@ -199,6 +216,22 @@ private:
     StorageId &placed(std::int32_t chain, int layer)
     {
         return m_placed[static_cast<std::size_t>(chain) * static_cast<std::size_t>(m_executed + m_more) + static_cast<std::size_t>(layer)];
+    }
+
+    /// The number in the longer trace of the layer's birth `index` in a pass.
+    StorageId numberOf(std::int32_t chain, int layer, std::uint32_t index)
+    {
+        const bool shifted = std::any_of(m_workspaces.begin(), m_workspaces.end(), [&](const Workspace &workspace) {
+            return workspace.chain == chain && workspace.layer == layer && workspace.at <= index;
+        });
+        return placed(chain, layer) + index + (shifted ? 1 : 0);
+    }
+
+    /// Whether a workspace comes between the births of a layer near this one.
+    bool isNearWorkspace(int layer) const
+    {
+        return std::any_of(m_workspaces.begin(), m_workspaces.end(),
+                           [&](const Workspace &workspace) { return std::abs(workspace.layer - layer) < m_kept; });
     }
 
     /// Calls f(stretch, its layer in the longer trace) in the longer trace's order.
@@ -248,7 +281,17 @@ private:
             return {static_cast<std::uint32_t>(origin.chain * width + distance + m_kept), {origin.index, event.release}};
         m_isAmbiguous |= segment.layer >= 0 && std::abs(distance) == m_kept;
         const int other = origin.layer + (origin.layer >= m_upper ? m_more : 0);
-        return {notNear, {placed(origin.chain, other) + origin.index, event.release}};
+        return {notNear, {numberOf(origin.chain, other, origin.index), event.release}};
+    }
+
+    /// The same at once, for one layer of the longer trace.
+    Event writtenNear(const Segment &segment, int layer, Event event)
+    {
+        const Origin &origin = m_origins[event.storage];
+        const int distance = origin.layer - segment.layer;
+        if (origin.chain >= 0 && std::abs(distance) < m_kept)
+            return {numberOf(origin.chain, layer + distance, origin.index), event.release};
+        return written(segment, event).event;
     }
 
     void write()
@@ -276,11 +319,17 @@ private:
             // Storages are numbered as they are born, there and here.
             const auto born = m_trace.storages.begin() + segment.firstBirth;
             const std::size_t first = m_out.storages.size();
-            m_out.storages.insert(m_out.storages.end(), born, born + segment.births);
+            const std::size_t births = segment.allBirths();
+            m_out.storages.insert(m_out.storages.end(), born, born + births);
             const std::int16_t *const groups = m_groups.data() + segment.firstBirth;
-            for (std::size_t i = 0; i < segment.births; ++i)
+            for (std::size_t i = 0; i < births; ++i)
                 if (StorageRecord &record = m_out.storages[first + i]; record.layer >= 0)
                     record.layer = static_cast<std::int16_t>(record.layer + (layer - groups[i]) * m_period);
+            if (segment.layer >= 0 && isNearWorkspace(layer)) {
+                for (std::uint32_t i = segment.from; i < segment.to; ++i)
+                    *next++ = writtenNear(segment, layer, m_trace.events[i]);
+                return;
+            }
             const std::size_t offset = static_cast<std::size_t>(layer - m_kept); // may wrap: `near` has m_kept in it
             Event *event = next;
             for (const Written &one : pattern) {
@@ -309,11 +358,17 @@ private:
     std::vector<Origin> m_origins;              ///< per storage
     std::vector<std::uint32_t> m_chainSegments; ///< per chain and layer: its stretch
     std::int32_t m_chains = 0;
-    StorageId m_born = 0;             ///< storages that split() has met
-    std::vector<StorageId> m_placed;  ///< per chain and layer of the longer trace: its first storage
-    std::vector<StorageId> m_outside; ///< per storage outside the layers: its number in the longer trace
-    StorageId m_count = 0;            ///< storages of the longer trace
-    std::size_t m_eventCount = 0;     ///< and its events
+    StorageId m_born = 0;            ///< storages that split() has met
+    std::vector<StorageId> m_placed; ///< per chain and layer of the longer trace: its first storage
+    struct Workspace {
+        std::int32_t chain;
+        int layer;        ///< of the longer trace
+        std::uint32_t at; ///< before this birth of it
+    };
+    std::vector<Workspace> m_workspaces; ///< at most one a thread
+    std::vector<StorageId> m_outside;    ///< per storage outside the layers: its number in the longer trace
+    StorageId m_count = 0;               ///< storages of the longer trace
+    std::size_t m_eventCount = 0;        ///< and its events
     Trace m_out;
 };
 

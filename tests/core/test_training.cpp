@@ -24,7 +24,7 @@ TrainingRun runOf(const TrainingPlan &plan, int steps, Repeat repeat)
     const Result<ModelConfig> model = resolveModel(plan);
     if (!model)
         qFatal("%s", toString(model.issue()).c_str());
-    return training::run(plan, *model, steps, 0, {}, repeat);
+    return training::run(plan, *model, steps, workspaceBytes, {}, repeat);
 }
 
 std::string describe(const Trace &trace, Event event)
