@@ -118,10 +118,10 @@ public:
     BackwardCall(Tape &onTape, Node &ofNode)
         : tape(onTape)
         , node(ofNode)
+        , grads{std::move(ofNode.results[0].buffer), std::move(ofNode.results[1].buffer), std::move(ofNode.results[2].buffer)}
         , grad(grads[0])
     {
-        for (std::size_t i = 0; i < grads.size(); ++i)
-            grads[i] = std::move(ofNode.results[i].buffer);
+        static_assert(Node::maxResults == 3);
     }
 
     /// SavedVariable::unpack(): under checkpointing the first call runs the block again.

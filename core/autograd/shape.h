@@ -43,7 +43,13 @@ public:
         out.m_values[static_cast<std::size_t>(out.m_rank)] = 0;
         return out;
     }
-    bool operator==(const Dims &other) const { return m_rank == other.m_rank && m_values == other.m_values; }
+    bool operator==(const Dims &other) const
+    {
+        std::int64_t differences = m_rank ^ other.m_rank;
+        for (std::size_t i = 0; i < m_values.size(); ++i) // without a branch or a call: sizes are compared all the time
+            differences |= m_values[i] ^ other.m_values[i];
+        return differences == 0;
+    }
 
     /// Product of the sizes; throws SizeOverflow beyond 64 bits.
     std::int64_t elements() const

@@ -21,12 +21,7 @@ const Dims &Tensor::emptyDims()
     return none;
 }
 
-void Tensor::release(TensorImpl *impl)
-{
-    assert(impl->references > 0);
-    if (--impl->references == 0)
-        impl->tape->releaseTensor(impl);
-}
+void Tensor::destroy(TensorImpl *impl) { impl->tape->releaseTensor(impl); }
 
 Tape::Tape() = default;
 
@@ -34,12 +29,12 @@ Tape::~Tape()
 {
     // Where an exception ended a run, nodes may still hold tensors; they must go while all of this is alive.
     m_autocastCache.clear();
-    for (Node &node : m_nodes) {
+    m_nodes.forEach([this](Node &node) {
         releaseSaved(node);
         for (NodeResult &result : node.results)
             result.buffer.reset();
         node.context.reset();
-    }
+    });
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -48,15 +43,13 @@ Tape::~Tape()
 TensorImpl *Tape::newImpl()
 {
     if (!m_freeImpls.empty()) {
-        TensorImpl *impl = m_freeImpls.back();
+        TensorImpl *impl = m_freeImpls.back(); // as releaseTensor() left it
         m_freeImpls.pop_back();
-        *impl = TensorImpl{};
-        impl->tape = this;
         return impl;
     }
-    m_impls.emplace_back();
-    m_impls.back().tape = this;
-    return &m_impls.back();
+    TensorImpl &impl = m_impls.add();
+    impl.tape = this;
+    return &impl;
 }
 
 StorageId Tape::allocateStorage(std::int64_t bytes, const char *op, std::uint8_t stream)
@@ -150,11 +143,13 @@ void Tape::releaseTensor(TensorImpl *impl)
     releaseStorageReference(impl->storage);
     TensorImpl *base = impl->base, *grad = impl->grad;
     Node *function = impl->gradFunction;
-    assert(!impl->accumulator);
+    assert(!impl->accumulator && impl->references == 0);
     impl->storage = noStorage;
     impl->base = impl->grad = nullptr;
     impl->gradFunction = nullptr;
-    m_freeImpls.push_back(impl);
+    impl->requiresGrad = false;
+    impl->outputIndex = 0;
+    m_freeImpls.push_back(impl); // whoever takes it gives it sizes, strides and a dtype
     if (base && --base->references == 0)
         releaseTensor(base);
     if (grad && --grad->references == 0)
@@ -173,7 +168,7 @@ Node *Tape::newNode()
         node = m_freeNodes.back();
         m_freeNodes.pop_back();
     } else {
-        node = &m_nodes.emplace_back();
+        node = &m_nodes.add();
         node->tape = this;
     }
     node->sequence = m_sequence++;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/autograd/node.h"
+#include "core/autograd/pool.h"
 #include "core/autograd/tensor.h"
 #include "core/autograd/trace.h"
 
-#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -283,9 +283,9 @@ private:
 
     Trace m_trace;
     std::vector<std::uint32_t> m_storageReferences;
-    std::deque<TensorImpl> m_impls;
+    Pool<TensorImpl> m_impls;
     std::vector<TensorImpl *> m_freeImpls;
-    std::deque<Node> m_nodes;
+    Pool<Node> m_nodes;
     std::vector<Node *> m_freeNodes;
     std::vector<Node *> m_dying; // nodes to be released, so that long graphs do not recurse
     bool m_releasing = false;

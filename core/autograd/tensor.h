@@ -6,6 +6,7 @@
 #include "core/autograd/trace.h"
 #include "core/units/dtype.h"
 
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -57,18 +58,13 @@ public:
     }
     Tensor &operator=(Tensor &&other) noexcept
     {
-        Tensor moved(std::move(other));
-        std::swap(m_impl, moved.m_impl);
+        release(std::exchange(m_impl, std::exchange(other.m_impl, nullptr)));
         return *this;
     }
-    ~Tensor() { reset(); }
+    ~Tensor() { release(m_impl); }
 
     /// Lets go, as Python's `del`.
-    void reset()
-    {
-        if (m_impl)
-            release(std::exchange(m_impl, nullptr));
-    }
+    void reset() { release(std::exchange(m_impl, nullptr)); }
 
     bool defined() const { return m_impl != nullptr; }
     explicit operator bool() const { return defined(); }
@@ -85,7 +81,13 @@ public:
 
 private:
     static const Dims &emptyDims();
-    static void release(TensorImpl *impl);
+    static void release(TensorImpl *impl)
+    {
+        assert(!impl || impl->references > 0);
+        if (impl && --impl->references == 0)
+            destroy(impl);
+    }
+    static void destroy(TensorImpl *impl);
     void acquire()
     {
         if (m_impl)

@@ -31,7 +31,7 @@ public:
     ShortDims(const Dims &dims)
         : m_rank(static_cast<std::uint8_t>(dims.rank()))
     {
-        for (int i = 0; i < dims.rank(); ++i)
+        for (int i = 0; i < Dims::capacity; ++i) // beyond the rank there are zeros
             m_values[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(std::min<std::int64_t>(dims[i], UINT32_MAX));
     }
     operator Dims() const

@@ -4,7 +4,6 @@
 
 #include "core/training/deepspeed_common.h"
 
-#include <deque>
 #include <unordered_map>
 
 namespace headroom::training::deepspeed {
