@@ -29,6 +29,11 @@ struct Implementation {
     BlockIndex allocate(std::int64_t bytes, std::uint32_t stream);
     void release(BlockIndex block);
 
+    /// Whether a request's block is the best fit for its size and nothing else: no option tells one free block from another.
+    bool isPlainBestFit() const { return !m_expandable && !m_collectsGarbage && m_maxSplitSize == UINT64_MAX; }
+
+    std::uint64_t rounded(std::int64_t bytes) const { return roundRequest(static_cast<std::uint64_t>(bytes), m_divisions); }
+
     // caching_allocator.cpp
     std::uint32_t poolOf(std::uint32_t stream, bool large)
     {
@@ -84,6 +89,7 @@ struct Implementation {
     std::uint64_t m_nextAddress = 0;
     std::array<std::uint32_t, 2> m_searches{}; ///< of all small and of all large pools; counted where garbage is collected
     std::uint64_t m_allocated = 0, m_reserved = 0;
+    std::uint64_t m_foundSize = 0; ///< of the free block that the last request was cut from, or that it took whole
     std::int64_t m_retries = 0, m_deviceCalls = 0;
     std::optional<CachingAllocator::OutOfMemory> m_outOfMemory;
     std::vector<BlockIndex> m_scratch;
@@ -155,7 +161,7 @@ inline bool Implementation::shouldSplit(std::uint64_t blockSize, std::uint64_t s
             setOutOfMemory(static_cast<std::uint64_t>(bytes));
         return noBlockIndex;
     }
-    const std::uint64_t size = roundRequest(static_cast<std::uint64_t>(bytes), m_divisions);
+    const std::uint64_t size = rounded(bytes);
     const bool small = size <= largestSmall;
     const std::uint32_t pool = poolOf(stream, !small);
     BlockIndex block = findBestFit(pool, size);
@@ -165,7 +171,7 @@ inline bool Implementation::shouldSplit(std::uint64_t blockSize, std::uint64_t s
         if (block == noBlockIndex)
             return noBlockIndex;
     }
-    const std::uint64_t foundSize = m_blocks[block].size;
+    const std::uint64_t foundSize = m_foundSize = m_blocks[block].size;
     if (shouldSplit(foundSize, size, small)) {
         const BlockIndex rest = m_blocks.splitAt(block, size);
         if (isFree)

@@ -15,6 +15,62 @@ namespace {
 
 constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.1 ms
 
+/// Shows that a step done once more would find for every request the block that it found this time, though the segments it takes
+/// on its way are then all there from the beginning.
+///
+/// Let a step leave nothing behind, so that it begins both times with the same living blocks; the second time those segments are free
+/// as well. A request of `size` bytes that found a block of `found` bytes finds it again unless one of them, taken later, fits better:
+/// is at least `size` and smaller than `found`. Of blocks of the same size the one with the lowest address is taken, and later
+/// segments lie higher. If no request of the step has such a rival, then by induction every one of them gets the same block.
+class SameAgain
+{
+public:
+    /// No segment of the large pool is smaller; in the small pool all are of one size, and no block is larger.
+    static constexpr std::uint64_t leastRival = allocator::ownSegmentFrom;
+
+    void request(std::uint32_t event, std::uint64_t size, std::uint64_t found)
+    {
+        if (found > size) // nothing fits better than exactly
+            m_requests.push_back({event, size, found});
+    }
+    void segment(std::uint32_t event, std::uint64_t bytes)
+    {
+        ++m_count;
+        if (bytes >= leastRival)
+            m_segments.push_back({event, bytes});
+    }
+    std::int64_t segments() const { return m_count; }
+
+    bool holds() const
+    {
+        std::vector<std::uint64_t> later; // sizes of the segments that come after a request, ascending, each once
+        auto segment = m_segments.rbegin();
+        for (auto request = m_requests.rbegin(); request != m_requests.rend(); ++request) {
+            for (; segment != m_segments.rend() && segment->event > request->event; ++segment)
+                if (const auto at = std::lower_bound(later.begin(), later.end(), segment->bytes);
+                    at == later.end() || *at != segment->bytes)
+                    later.insert(at, segment->bytes);
+            const auto rival = std::lower_bound(later.begin(), later.end(), request->size);
+            if (rival != later.end() && *rival < request->found)
+                return false;
+        }
+        return true;
+    }
+
+private:
+    struct Request {
+        std::uint32_t event;
+        std::uint64_t size, found;
+    };
+    struct Segment {
+        std::uint32_t event;
+        std::uint64_t bytes;
+    };
+    std::vector<Request> m_requests;
+    std::vector<Segment> m_segments; ///< that may be rivals
+    std::int64_t m_count = 0;        ///< of all
+};
+
 /// Drives an allocator with the events of a trace.
 class Driver
 {
@@ -33,10 +89,9 @@ public:
     }
 
     /// False where memory came to an end. What an earlier drive said of these events is forgotten.
-    bool drive(std::uint32_t from, std::uint32_t to)
+    bool drive(std::uint32_t from, std::uint32_t to, SameAgain *sameAgain = nullptr)
     {
-        m_out.reserved.forgetFrom(from);
-        noteReserved(from);
+        forgetReserved(from);
         auto cacheRelease = std::lower_bound(m_trace.cacheReleases.begin(), m_trace.cacheReleases.end(), from);
         for (std::uint32_t i = from; i < to;) {
             throwIfCancelled(m_cancel);
@@ -48,7 +103,7 @@ public:
             std::uint32_t until = std::min(to, i + eventsBetweenPolls);
             if (cacheRelease != m_trace.cacheReleases.end())
                 until = std::min(until, *cacheRelease);
-            if (!stretch(i, until))
+            if (!(sameAgain != nullptr ? stretch<true>(i, until, sameAgain) : stretch<false>(i, until, nullptr)))
                 return false;
             i = until;
         }
@@ -62,7 +117,17 @@ public:
             m_blocks[replacement.taken] = m_blocks[replacement.left];
     }
 
+    /// From this event on no segment comes or goes.
+    void forgetReserved(std::uint32_t from)
+    {
+        m_out.reserved.forgetFrom(from);
+        noteReserved(from);
+    }
+
+    void noteSame() { m_out.lastStepIsSame = true; }
+
     std::int64_t deviceCalls() const { return m_allocator.m_deviceCalls; }
+    bool isPlainBestFit() const { return m_allocator.isPlainBestFit(); }
     Replay take() { return std::move(m_out); }
 
 private:
@@ -75,7 +140,8 @@ private:
 
     void noteReserved(std::uint32_t event) { m_out.reserved.set(event, static_cast<std::int64_t>(m_allocator.m_reserved)); }
 
-    bool stretch(std::uint32_t from, std::uint32_t to)
+    template<bool isObserved>
+    bool stretch(std::uint32_t from, std::uint32_t to, SameAgain *sameAgain)
     {
         const Event *const events = m_trace.events.data();
         const StorageRecord *const storages = m_trace.storages.data();
@@ -96,6 +162,12 @@ private:
                     m_out.outOfMemory = i;
                     m_out.shortage = m_allocator.m_outOfMemory;
                     return false;
+                }
+                if constexpr (isObserved) {
+                    if (block != allocator::noBlockIndex && m_allocator.m_foundSize > SameAgain::leastRival)
+                        sameAgain->request(i, m_allocator.rounded(requestedBytes(storage, m_workspaceBytes)), m_allocator.m_foundSize);
+                    if (m_allocator.m_reserved != reserved)
+                        sameAgain->segment(i, m_allocator.m_reserved - reserved);
                 }
                 if (m_allocator.m_reserved != reserved) {
                     reserved = m_allocator.m_reserved;
@@ -163,15 +235,26 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
     if (!driver.drive(0, lastStep))
         return driver.take();
     const std::int64_t calls = driver.deviceCalls();
-    if (!driver.drive(lastStep, size) || again == nullptr)
+    SameAgain sameAgain;
+    const bool mayBeTheSame = again != nullptr && again->empty() && driver.isPlainBestFit() &&
+                              (trace.cacheReleases.empty() || trace.cacheReleases.back() < lastStep);
+    if (!driver.drive(lastStep, size, mayBeTheSame ? &sameAgain : nullptr) || again == nullptr)
         return driver.take();
     // Neighbouring free blocks are always joined, so segments and living blocks decide all free ones. A step that leaves the same
     // storages alive, and for which no segment came or went, therefore leaves the allocator as it found it: done again, it would
     // be the same.
-    if (!again->empty() || driver.deviceCalls() != calls) {
-        driver.replace(*again);
-        driver.drive(lastStep, size);
+    const std::int64_t more = driver.deviceCalls() - calls;
+    if (again->empty() && more == 0) {
+        driver.noteSame();
+        return driver.take();
     }
+    if (mayBeTheSame && more == sameAgain.segments() && sameAgain.holds()) {
+        driver.forgetReserved(lastStep); // but for the segments, which are there from its beginning
+        driver.noteSame();
+        return driver.take();
+    }
+    driver.replace(*again);
+    driver.drive(lastStep, size);
     return driver.take();
 }
 

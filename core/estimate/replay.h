@@ -46,6 +46,7 @@ struct Replay {
     std::vector<std::int64_t> blockBytes;                  ///< of each storage, what the block keeps unsplit included
     std::optional<std::uint32_t> outOfMemory;              ///< the event that could not be served
     std::optional<CachingAllocator::OutOfMemory> shortage; ///< its figures
+    bool lastStepIsSame = false;                           ///< done again it was shown to be the same, and not driven once more
 };
 
 /// What the allocator took from the device and gave back while a trace was replayed, and at which events.
