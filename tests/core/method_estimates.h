@@ -42,8 +42,9 @@ inline bool layersRepeat(std::string_view fields, std::string_view config, std::
     if (!plan || !model)
         return false;
     model->layers = layers;
-    const training::TrainingRun copied = training::run(*plan, *model, 3, 0);
-    const training::TrainingRun executed = training::run(*plan, *model, 3, 0, {}, training::Repeat::Execute);
+    constexpr std::int64_t workspaceBytes = 8519680; // of an A100: it is taken within a layer
+    const training::TrainingRun copied = training::run(*plan, *model, 3, workspaceBytes);
+    const training::TrainingRun executed = training::run(*plan, *model, 3, workspaceBytes, {}, training::Repeat::Execute);
     const autograd::Trace &a = copied.trace, &b = executed.trace;
     if (copied.executedGroups == 0 || copied.parametersTotal != executed.parametersTotal ||
         copied.parametersTrainable != executed.parametersTrainable || a.events.size() != b.events.size() ||
