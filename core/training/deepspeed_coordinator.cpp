@@ -108,7 +108,7 @@ void ParameterCoordinator::beforeModule(int id, bool forward)
 
 void ParameterCoordinator::fetch(int id, bool forward)
 {
-    const std::vector<int> needed = module(id).parameters;
+    const std::vector<int> &needed = module(id).parameters;
     gather(needed);
     const bool recomputing = forward && m_tape.phase() == TracePhase::Backward && !m_activeBackward.empty();
     for (int p : needed) {
@@ -142,7 +142,8 @@ void ParameterCoordinator::prefetch(const std::vector<int> &current)
     if (m_options.prefetchBucket <= 0)
         return;
     const std::int64_t most = std::min(m_options.maxLiveParameters - m_available, m_options.prefetchBucket);
-    std::vector<int> ahead;
+    std::vector<int> &ahead = m_ahead;
+    ahead.clear();
     std::int64_t elements = 0;
     for (; m_next < m_uses.size() && elements < most; ++m_next) {
         const Use use = m_uses[m_next];
@@ -153,16 +154,18 @@ void ParameterCoordinator::prefetch(const std::vector<int> &current)
         ahead.push_back(use.parameter);
         elements += parameter(use.parameter).elements;
     }
-    gather(std::move(ahead));
+    gather(ahead);
 }
 
 /// all_gather_coalesced(): one parameter into a buffer that it then is; several into a flat buffer, from which all are
 /// copied when the first of them is waited for.
-void ParameterCoordinator::gather(std::vector<int> ids)
+void ParameterCoordinator::gather(const std::vector<int> &wanted)
 {
-    std::erase_if(ids, [this](int id) { return parameter(id).status != Status::NotAvailable; });
-    if (ids.empty())
+    const auto isMissing = [this](int id) { return parameter(id).status == Status::NotAvailable; };
+    if (std::none_of(wanted.begin(), wanted.end(), isMissing)) // as nearly always: they were fetched ahead
         return;
+    std::vector<int> ids;
+    std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(ids), isMissing);
     std::sort(ids.begin(), ids.end());
     Tape::Stream stream(m_tape, m_options.overlap ? gatherStream : std::uint8_t{0});
     auto gather = std::make_shared<Gather>();
@@ -252,24 +255,30 @@ bool ParameterCoordinator::stays(int id, std::int64_t step) const
 
 void ParameterCoordinator::afterModule(int id, bool forward)
 {
-    std::vector<int> candidates = module(id).parameters, released;
-    for (int p : candidates)
+    std::vector<int> &released = m_released;
+    released.clear();
+    const std::vector<int> &own = module(id).parameters;
+    for (int p : own)
         if (m_mode != Mode::Complete || !stays(p, m_step))
             released.push_back(p);
+    std::vector<int> recomputed;
     if (!forward) {
-        for (int p : module(id).recomputed) {
+        recomputed = std::exchange(module(id).recomputed, {});
+        for (int p : recomputed)
             if (!parameter(p).persistent)
                 addOnce(released, p);
-            addOnce(candidates, p);
-        }
-        module(id).recomputed.clear();
         std::erase(m_activeBackward, id);
     }
-    for (int p : candidates) {
+    const auto endUse = [&](int p) {
         std::erase(parameter(p).activeModules, id);
         if (contains(released, p))
             release(p);
-    }
+    };
+    for (int p : own)
+        endUse(p);
+    for (int p : recomputed)
+        if (!contains(own, p))
+            endUse(p);
 }
 
 void ParameterCoordinator::releaseLeftovers()

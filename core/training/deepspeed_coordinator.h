@@ -74,7 +74,7 @@ private:
     Module &module(int id) { return m_modules[static_cast<std::size_t>(id)]; }
     void fetch(int module, bool forward);
     void prefetch(const std::vector<int> &current);
-    void gather(std::vector<int> ids);
+    void gather(const std::vector<int> &wanted);
     void wait(Gather &gather);
     void release(int id);
     bool stays(int parameter, std::int64_t step) const;
@@ -98,6 +98,7 @@ private:
     std::int64_t m_available = 0; ///< n_available_params
     std::vector<std::pair<int, std::shared_ptr<Gather>>> m_inFlight;
     std::vector<int> m_activeBackward;
+    std::vector<int> m_ahead, m_released; ///< of prefetch() and afterModule(): kept for their memory
 };
 
 } // namespace headroom::training::deepspeed
