@@ -23,7 +23,7 @@ constexpr int middleLayer(int executed) { return executed / 2 - 1; }
 /// their neighbours' and of what all share, then a layer between them finds the same state and does the same: PyTorch
 /// knows nothing of a layer's number. That equality is checked event by event; an empty optional says that it does not
 /// hold, or that a layer refers to one so far away that it may be counted from either end: then more layers are needed, or the
-/// whole model (tests/core/test_training.cpp compares both ways).
+/// whole model (tests/core/test_training.cpp and test_traces.cpp compare both ways).
 ///
 /// Where only every n-th layer is like the one before, `period` is n, and groups of n layers take the place of layers: the
 /// trace is of `executed` groups and of what is left over, which the last group takes in.

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/core/trace_difference.h"
+
 #include "core/estimate/step_record.h"
 #include "core/plan/plan_json.h"
 #include "core/training/step.h"
@@ -141,6 +143,7 @@ class TestTraces : public QObject
 
 private:
     std::vector<PackedTrace> m_traces;
+    std::map<int, int> m_copiedFrom; ///< runs by the layers that they were made from
 
     void addRows()
     {
@@ -169,6 +172,14 @@ private:
     }
 
 private slots:
+    void cleanupTestCase()
+    {
+        if (m_copiedFrom.size() < 2)
+            return; // a row alone
+        // Four layers do nearly always; where they do not, six are tried, and then all are executed.
+        QVERIFY(m_copiedFrom[4] > 200 && m_copiedFrom[6] > 0 && m_copiedFrom[0] > 0);
+    }
+
     void initTestCase()
     {
         m_traces = readTraces();
@@ -217,6 +228,31 @@ private slots:
             if (count > 0 && expected[text] != count)
                 QFAIL(fmt::format("Headroom saves {} of: {}; PyTorch {}", count, text, expected[text]).c_str());
         QCOMPARE(record.savedActivations().value, sum);
+    }
+
+    /// Whatever the traces hold, made deeper: layers in the middle that are copies of one are what executing them gives.
+    void copiedLayersAreExecutedLayers_data() { addRows(); }
+    void copiedLayersAreExecutedLayers()
+    {
+        QFETCH(const int, line);
+        TrainingPlan plan = planOf(m_traces[static_cast<std::size_t>(line)].document);
+        plan.batch.gradientAccumulation = std::min<std::int64_t>(plan.batch.gradientAccumulation, 2); // as many as are executed
+        ModelConfig model = *resolveModel(plan);
+        model.layers = 9;
+        for (std::vector<bool> *kinds : {&model.slidingLayers, &model.rotaryLayers, &model.denseLayers})
+            if (!kinds->empty())
+                kinds->assign(static_cast<std::size_t>(model.layers), kinds->back());
+        const auto run = [&](training::Repeat repeat) {
+            return training::run(plan, model, 2, tracedifference::workspaceBytes, {}, repeat);
+        };
+        const training::TrainingRun copied = run(training::Repeat::Copy), executed = run(training::Repeat::Execute);
+        const std::string difference = tracedifference::firstDifference(copied.trace, executed.trace);
+        QVERIFY2(difference.empty(), difference.c_str());
+        QCOMPARE(copied.flopsForward, executed.flopsForward);
+        QCOMPARE(copied.flopsAgain, executed.flopsAgain);
+        QCOMPARE(copied.parametersTotal, executed.parametersTotal);
+        QCOMPARE(copied.parametersTrainable, executed.parametersTrainable);
+        ++m_copiedFrom[copied.executedGroups];
     }
 
     /// What torch.utils.flop_counter's formulas give for the operators of the last forward pass, and for those of its

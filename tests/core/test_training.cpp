@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/core/plan_spread.h"
+#include "tests/core/trace_difference.h"
 
 #include "core/training/step.h"
 
@@ -12,6 +13,7 @@
 
 using namespace headroom;
 using namespace headroom::autograd;
+using namespace headroom::tracedifference;
 using planspread::addRows;
 using planspread::NamedPlan;
 using training::Repeat;
@@ -19,50 +21,12 @@ using training::TrainingRun;
 
 namespace {
 
-constexpr std::int64_t workspaceBytes = 8519680; // of an A100: it is taken within a layer
-
 TrainingRun runOf(const TrainingPlan &plan, int steps, Repeat repeat, std::int64_t workspace = 0)
 {
     const Result<ModelConfig> model = resolveModel(plan);
     if (!model)
         qFatal("%s", toString(model.issue()).c_str());
     return training::run(plan, *model, steps, workspace, {}, repeat);
-}
-
-std::string describe(const Trace &trace, Event event)
-{
-    const StorageRecord &s = trace.storages[event.storage];
-    return fmt::format("{}{} layer {} \"{}\" {} {}", event.release ? '-' : '+', s.bytes, s.layer, s.module, s.op, toString(s.shape));
-}
-
-bool equalRecords(const StorageRecord &a, const StorageRecord &b)
-{
-    return a.bytes == b.bytes && a.shape == b.shape && std::string_view(a.op) == b.op && std::string_view(a.module) == b.module &&
-           a.layer == b.layer && a.dtype == b.dtype && a.role == b.role && a.phase == b.phase && a.stream == b.stream &&
-           a.recomputed == b.recomputed;
-}
-
-/// What is the first difference between two traces; empty: none. Storages need not have the same numbers, but each of
-/// one trace must stand for one of the other from birth to release.
-std::string firstDifference(const Trace &a, const Trace &b)
-{
-    std::vector<StorageId> partner(a.storages.size(), noStorage);
-    for (std::size_t i = 0; i < std::min(a.events.size(), b.events.size()); ++i) {
-        const Event x = a.events[i], y = b.events[i];
-        if (!x.release)
-            partner[x.storage] = y.storage;
-        if (partner[x.storage] != y.storage || x.release != y.release || !equalRecords(a.storages[x.storage], b.storages[y.storage]))
-            return fmt::format("event {}: {} and {}", i, describe(a, x), describe(b, y));
-    }
-    if (a.events.size() != b.events.size() || a.storages.size() != b.storages.size())
-        return fmt::format("{} and {} events, {} and {} storages", a.events.size(), b.events.size(), a.storages.size(), b.storages.size());
-    if (a.marks.size() != b.marks.size())
-        return fmt::format("{} and {} marks", a.marks.size(), b.marks.size());
-    for (std::size_t i = 0; i < a.marks.size(); ++i)
-        if (a.marks[i].event != b.marks[i].event || a.marks[i].phase != b.marks[i].phase || a.marks[i].step != b.marks[i].step ||
-            a.marks[i].microBatch != b.marks[i].microBatch)
-            return fmt::format("mark {}", i);
-    return {};
 }
 
 /// The plan as it is executed for an estimate: of more than two micro-batches two stand for all.
