@@ -26,6 +26,7 @@ Tensor everySecond(const Tensor &t);                                       ///< 
 std::vector<Tensor> chunkLast(const Tensor &t, int count);                 ///< t.chunk(count, dim=-1), up to three
 std::vector<Tensor> splitLast(const Tensor &t, const Dims &sizes);         ///< t.split(sizes, dim=-1), up to three
 Tensor sliceRows(const Tensor &t, std::int64_t length);                    ///< t[..., :length, :]
+Tensor selectRow(const Tensor &t);                                         ///< t[..., i, :], whichever it is
 Tensor contiguous(const Tensor &t);                                        ///< t itself where it is row-major, else a copy
 
 // -- elementwise
@@ -47,8 +48,14 @@ Tensor sigmoid(const Tensor &a);
 Tensor rsqrt(const Tensor &a);
 Tensor silu(const Tensor &a);
 Tensor gelu(const Tensor &a);
-Tensor toCopy(const Tensor &a, DType dtype); ///< a.to(dtype), always a copy
-Tensor to(const Tensor &a, DType dtype);     ///< a.to(dtype): a itself where it has that dtype
+Tensor bloomGelu(const Tensor &a); ///< BLOOM's GeLUFunction: written out in operators, forward and backward; keeps its input alone
+Tensor softplus(const Tensor &a);  ///< in fp32 under autocast
+Tensor expm1(const Tensor &a);     ///< in fp32 under autocast
+/// torch.min(a, limit), the limit a number on the device that needs no gradient
+Tensor minimum(const Tensor &a, const Tensor &limit);
+Tensor where(const Tensor &mask, const Tensor &a, const Tensor &b); ///< a and b of one dtype and of the mask's sizes
+Tensor toCopy(const Tensor &a, DType dtype);                        ///< a.to(dtype), always a copy
+Tensor to(const Tensor &a, DType dtype);                            ///< a.to(dtype): a itself where it has that dtype
 Tensor clone(const Tensor &a, const Dims &strides);
 Tensor dropout(const Tensor &a, double p); ///< native_dropout; a itself for p == 0
 Tensor unary(const Tensor &a, const char *op,
@@ -56,6 +63,8 @@ Tensor unary(const Tensor &a, const char *op,
 
 Tensor clamp(const Tensor &a, bool fromBelowToo); ///< a.clamp(max=7.0); fromBelowToo: a.clamp(min=-7.0, max=7.0)
 void addInPlace(Tensor &a, const Tensor &b);      ///< a.add_(b)
+void mulNumberInPlace(Tensor &a);                 ///< a *= 0.125
+void divNumberInPlace(Tensor &a);                 ///< a /= 8.0
 
 // -- joined, repeated
 Tensor catLast(const Tensor &a, const Tensor &b);
@@ -72,17 +81,18 @@ Tensor maxLast(const Tensor &a);             ///< a.max(dim=-1, keepdim=True).va
 Tensor sumTo(Tensor &&a, const Dims &sizes); ///< reduces broadcast dimensions of a gradient
 
 // -- matrix products
-Tensor mm(const Tensor &a, const Tensor &b);                                   ///< [n, k] x [k, m]
-Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b);            ///< bias + a b, under autocast too
-Tensor bmm(const Tensor &a, const Tensor &b);                                  ///< [b, n, k] x [b, k, m]
-Tensor baddbmm(const Tensor &sum, const Tensor &a, const Tensor &b);           ///< sum + alpha * a b, alpha not 1; not under autocast
-Tensor matmul(const Tensor &a, const Tensor &b);                               ///< [..., n, k] x [..., k, m] with equal leading sizes
+Tensor mm(const Tensor &a, const Tensor &b);                         ///< [n, k] x [k, m]
+Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b);  ///< bias + a b, under autocast too
+Tensor bmm(const Tensor &a, const Tensor &b);                        ///< [b, n, k] x [b, k, m]
+Tensor baddbmm(const Tensor &sum, const Tensor &a, const Tensor &b); ///< sum + alpha * a b, alpha not 1; casts nothing under autocast
+Tensor matmul(const Tensor &a, const Tensor &b);                     ///< [..., n, k] x [..., k, m], leading sizes broadcast
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias = {}); ///< F.linear, under autocast too
 
 // -- normalisation, softmax, loss
-Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias);     ///< weight and bias: both, or neither
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias);     ///< weight and bias: both, the weight, or neither
 Tensor layerNormAsIs(const Tensor &x, const Tensor &weight, const Tensor &bias); ///< where autocast is switched off
 Tensor softmax(const Tensor &x, std::optional<DType> dtype = {});
+Tensor keepWhere(const Tensor &mask, const Tensor &a); ///< torch.where(mask, a, a number on the device)
 Tensor safeSoftmax(const Tensor &x);
 Tensor logSoftmax(const Tensor &x);
 Tensor nllLoss(const Tensor &logProbabilities, const Tensor &target);
@@ -97,9 +107,9 @@ Tensor indexRows(const Tensor &t, const Tensor &rows, int dim = 0);            /
 Tensor indexPairs(const Tensor &t, const Tensor &rows, const Tensor &columns); ///< t[rows, columns], a copy
 void addRows(Tensor &t, const Tensor &rows, const Tensor &source);             ///< t.index_add_(0, rows, source)
 Tensor gather(const Tensor &t, const Tensor &indices);                         ///< t.gather(1, indices)
-Tensor maskedFill(const Tensor &t, const Tensor &mask);                        ///< t.masked_fill(mask, a number), the mask of t's sizes
-Tensor sumOver(const Tensor &t, int dim, bool keepDim);                        ///< t.sum(dim)
-void divideInPlace(Tensor &a, const Tensor &b);                                ///< a /= b
+Tensor maskedFill(const Tensor &t, const Tensor &mask); ///< t.masked_fill(mask, a number), the mask broadcast to t's sizes
+Tensor sumOver(const Tensor &t, int dim, bool keepDim); ///< t.sum(dim)
+void divideInPlace(Tensor &a, const Tensor &b);         ///< a /= b
 /// F.grouped_mm: rows of [n, in] by the matrix of their group, weight [E, in, out]; `offsets` end the groups.
 Tensor groupedMm(const Tensor &x, const Tensor &weight, const Tensor &offsets);
 

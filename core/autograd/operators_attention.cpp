@@ -181,6 +181,7 @@ Tensor math(Tensor q, Tensor k, Tensor v, Tensor mask, double dropoutP, bool cau
         return {};
     Tape &tape = *q->tape;
     const DType origin = q.dtype();
+    const Tensor given[] = {q, k, v}; // the caller's arguments
     if (isHalf(origin)) {
         q = to(q, DType::Float32);
         k = to(k, DType::Float32);
@@ -194,8 +195,6 @@ Tensor math(Tensor q, Tensor k, Tensor v, Tensor mask, double dropoutP, bool cau
         Tensor lower = tape.empty({q.size(-2), k.size(-2)}, DType::Bool, "aten.tril.default");
         ones.reset();
         mask = additiveMask(lower, q.dtype());
-    } else if (mask && mask.dtype() == DType::Bool) {
-        mask = additiveMask(mask, q.dtype());
     }
     Tensor scores;
     {
@@ -206,8 +205,11 @@ Tensor math(Tensor q, Tensor k, Tensor v, Tensor mask, double dropoutP, bool cau
         scores = add(scores, mask);
     scores = safeSoftmax(scores);
     scores = dropout(scores, dropoutP);
-    Tensor out = matmul(scores, v);
-    return to(out, origin);
+    if (halted(scores))
+        return {};
+    const Tensor returned = to(scores, origin); // beside the output, and made before it
+    const Tensor out = matmul(scores, v);
+    return halted(out) ? Tensor() : to(out, origin);
 }
 
 /// repeat_interleave over the heads: expanded, always copied, flattened.

@@ -247,6 +247,22 @@ void addInPlace(Tensor &a, const Tensor &b)
         tape.rebase(node, a);
 }
 
+namespace {
+
+void changeByNumber(const Operator &op, Tensor &a)
+{
+    if (halted(a))
+        return a.reset();
+    Tape &tape = *a->tape;
+    if (Node *node = tape.record(op, {&a}))
+        tape.rebase(node, a);
+}
+
+} // namespace
+
+void mulNumberInPlace(Tensor &a) { changeByNumber(mulNumberOperator, a); }
+void divNumberInPlace(Tensor &a) { changeByNumber(divNumberOperator, a); }
+
 Tensor div(const Tensor &a, const Tensor &b)
 {
     if (halted(a) || !b)

@@ -52,10 +52,10 @@ constexpr Operator embeddingOperator{"EmbeddingBackward0", embeddingBackward};
 void layerNormBackward(BackwardCall &call)
 {
     Tensor input = call.unpack(0), mean = call.unpack(1), rstd = call.unpack(2), weight, bias;
-    if (call.node.savedCount > 3) { // it has parameters
+    if (call.node.savedCount > 3) // it has a weight
         weight = call.unpack(3);
+    if (call.node.savedCount > 4)
         bias = call.unpack(4);
-    }
     const char *op = "aten.native_layer_norm_backward.default";
     if (call.needs(0))
         call.give(0, call.tape.empty(input.sizes(), call.grad.dtype(), op));

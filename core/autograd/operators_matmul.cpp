@@ -134,6 +134,18 @@ Tensor addProduct(const Tensor &bias, const Tensor &a, const Tensor &b)
     return out;
 }
 
+/// Whether [..., n, k] x [k, m] is one product of matrices: where that takes no copy of the first, or spares one of the second in
+/// backward (aten/src/ATen/native/LinearAlgebra.cpp: should_fold).
+bool folds(const Tensor &a, const Tensor &b)
+{
+    if (b.requiresGrad() || a.rank() < 3)
+        return true;
+    for (int i = 0; i < a.rank() - 2; ++i)
+        if (a.strides()[i] != a.strides()[i + 1] * a.size(i + 1))
+            return false;
+    return true;
+}
+
 } // namespace
 
 Tensor mm(const Tensor &a, const Tensor &b)
@@ -193,14 +205,24 @@ Tensor matmul(const Tensor &a, const Tensor &b)
     Tape &tape = *a->tape;
     Tensor right = tape.autocastCast(b); // arguments are cast from the last to the first
     Tensor left = tape.autocastCast(a);
-    if (right.rank() == 2) { // folded: the leading dimensions are rows
+    if (right.rank() == 2 && folds(left, right)) { // the leading dimensions are rows
         const std::int64_t rows = left.sizes().leading().elements();
         Tensor folded = reshape(left, {rows, left.size(-1)});
         Dims sizes = left.sizes();
         sizes[sizes.rank() - 1] = right.size(1);
         return unsafeView(mm(folded, right), sizes);
     }
-    const Dims leading = left.sizes().leading().leading();
+    const Dims leading = broadcast(left.sizes().leading().leading(), right.sizes().leading().leading());
+    const auto spread = [&](const Tensor &t) {
+        if (t.sizes().leading().leading() == leading)
+            return t;
+        Dims sizes = leading;
+        sizes.append(t.size(-2));
+        sizes.append(t.size(-1));
+        return expand(t, sizes);
+    };
+    left = spread(left);
+    right = spread(right);
     const std::int64_t batch = leading.elements();
     Tensor foldedLeft = reshape(left, {batch, left.size(-2), left.size(-1)});
     Tensor foldedRight = reshape(right, {batch, right.size(-2), right.size(-1)});

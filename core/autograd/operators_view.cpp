@@ -26,6 +26,13 @@ constexpr Operator expandOperator{"ExpandBackward0", expandBackward};
 void sliceBackward(BackwardCall &call) { call.give(0, call.tape.empty(call.node.sizes, call.grad->dtype, "aten.slice_backward.default")); }
 constexpr Operator sliceOperator{"SliceBackward0", sliceBackward};
 
+// select_backward: zeros of the input's size, the gradient copied into its place.
+void selectBackward(BackwardCall &call)
+{
+    call.give(0, call.tape.empty(call.node.sizes, call.grad->dtype, "aten.select_backward.default"));
+}
+constexpr Operator selectOperator{"SelectBackward0", selectBackward};
+
 // alias: what Python's indexing makes of a slice that takes everything (python_variable_indexing.cpp: applySlicing).
 void aliasBackward(BackwardCall &call) { call.give(0, std::move(call.grad)); }
 constexpr Operator aliasOperator{"AliasBackward0", aliasBackward};
@@ -193,6 +200,16 @@ Tensor sliceRows(const Tensor &t, std::int64_t length)
     Dims sizes = t.sizes();
     sizes[sizes.rank() - 2] = length;
     return recordedView(sliceOperator, t, sizes, t.strides());
+}
+
+Tensor selectRow(const Tensor &t)
+{
+    if (halted(t))
+        return {};
+    Dims sizes = t.sizes().leading().leading(), strides = t.strides().leading().leading();
+    sizes.append(t.size(-1));
+    strides.append(t.strides().back());
+    return recordedView(selectOperator, t, sizes, strides);
 }
 
 Tensor clone(const Tensor &a, const Dims &strides)

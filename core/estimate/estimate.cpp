@@ -165,6 +165,12 @@ void addNotes(Estimate &estimate, const Gpu *first)
                    "again in backward. Its other kernels keep that weight until backward, as GPTQModel does."
                  : "GPTQ in groups of 128, multiplied by GPTQModel: while training, each weight made in 16 bits is kept until backward; "
                    "with checkpointing, those of one layer.");
+    if (plan.method.kind == MethodKind::Qlora && plan.method.quantization != Quantization::GptqInt4 &&
+        estimate.model.modelType == "falcon" && transformers >= Version{5, 0})
+        note(
+            Severity::Warning, "method.quantization",
+            "From transformers 5 on bitsandbytes replaces nn.Linear itself alone, but Falcon's are of a class of their own (FalconLinear): "
+            "nothing is quantised, and PEFT's preparation casts the weights to fp32. Earlier versions quantised them.");
     if (const int executed = training::executedMicroBatches(plan); plan.batch.gradientAccumulation > executed)
         note(Severity::Information, "batch.gradient_accumulation",
              fmt::format("{} of the {} micro-batches are executed; every further one allocates what the second does.",
@@ -172,8 +178,7 @@ void addNotes(Estimate &estimate, const Gpu *first)
     if (plan.batch.sequenceLength > estimate.model.maxPositions && estimate.model.maxPositions > 0)
         note(Severity::Warning, "batch.sequence_length",
              fmt::format("Longer than the {} positions that the model {}.", formatCount(estimate.model.maxPositions),
-                         estimate.model.tableOfPositions ? "has a table of: such a run stops with an index that is out of range"
-                                                         : "was made for (max_position_embeddings)"));
+                         estimate.model.tableOfPositions ? "has a table of: such a run stops" : "was made for (max_position_embeddings)"));
     if (plan.runtime.torch != "2.13")
         note(Severity::Information, "runtime.torch", "The rules are those of PyTorch 2.13, the nearest version known.");
     if (transformers != parseVersion(plan.runtime.transformers))

@@ -31,7 +31,7 @@ const char *groupOf(std::string_view module)
 {
     if (has(module, "lora_"))
         return "adapters";
-    if (has(module, "norm") || module == "ln_1" || module == "ln_2" || has(module, "ln_f"))
+    if (has(module, "norm") || module == "ln_1" || module == "ln_2" || module == "ln_attn" || module == "ln_mlp" || has(module, "ln_f"))
         return "norms";
     if (has(module, "attn") || has(module, "attention"))
         return "attention";
@@ -39,9 +39,10 @@ const char *groupOf(std::string_view module)
         return "experts";
     if (module == "mlp.gate" || module == "mlp.router" || module == "block_sparse_moe.gate")
         return "router";
-    if (has(module, "mlp"))
+    if (has(module, "mlp") || has(module, "ffn."))
         return "MLP";
-    if (has(module, "embed_tokens") || has(module, "wte") || has(module, "wpe") || has(module, "embed_in"))
+    if (has(module, "embed_tokens") || has(module, "word_embeddings") || has(module, "wte") || has(module, "wpe") ||
+        has(module, "embed_in"))
         return "embedding";
     if (has(module, "rotary_emb"))
         return "rotary embedding";
@@ -239,7 +240,7 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
             return {"MLP", "output of up_proj", "Kept by the product of gate and up, whose gradients need both factors.", derivatives};
         if (module == "mlp")
             return {"MLP", "input of down_proj", "A Linear keeps its input where its weight is trained.", derivatives};
-        if (module == "self_attn" && component == Component::Activations)
+        if ((module == "self_attn" || module == "self_attention") && component == Component::Activations)
             return {"attention", "query, key and value after rotation", "Attention keeps what it multiplies.", derivatives};
         if (has(module, "v_proj"))
             return {"attention", "value", "Attention keeps what it multiplies.", derivatives};

@@ -4,6 +4,9 @@
 
 #include "core/estimate/rules_common.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace headroom {
 
 using namespace autograd;
@@ -16,6 +19,8 @@ constexpr const char *paramWrapper = "huggingface/peft 0.21, tuners/lora/layer.p
 constexpr const char *mixtral = "huggingface/transformers 5.24, models/mixtral/modeling_mixtral.py";
 constexpr const char *gemma2 = "huggingface/transformers 5.24, models/gemma2/modeling_gemma2.py";
 constexpr const char *gptOss = "huggingface/transformers 5.24, models/gpt_oss/modeling_gpt_oss.py: eager_attention_forward";
+constexpr const char *bloom = "huggingface/transformers 5.24, models/bloom/modeling_bloom.py";
+constexpr const char *gptNeo = "huggingface/transformers 5.24, models/gpt_neo/modeling_gpt_neo.py";
 constexpr const char *gpt2 = "huggingface/transformers 5.24, models/gpt2/modeling_gpt2.py";
 
 std::optional<TensorRule> expertsRule(std::string_view op, const StorageRecord &s)
@@ -144,6 +149,17 @@ std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
                                 "LayerNorm is one kernel that keeps its input, not its output; the projections that follow keep that.",
                                 derivatives};
     }
+    if (module == "transformer" && !backward && s.dtype != DType::Int64 && (has(op, "mul.Tensor") || has(op, "masked_fill")))
+        return TensorRule{"positions and masks", "linear biases",
+                          "A number for each head and key, by how far away it is, instead of positions; Falcon joins them with the mask.",
+                          bloom};
+    if (module == "mlp.gelu_impl")
+        return TensorRule{group, backward ? "gradients within the activation" : "results of the activation",
+                          "A function of its own, written out in operators forward and backward; it keeps its input alone.", bloom};
+    if (module == "attn.attention" && op == "aten.where.self")
+        return TensorRule{"attention", "scores within the window",
+                          "What a token may not look at is replaced; the mask is a slice of what the layer holds for all positions.",
+                          gptNeo};
     if (has(op, "native_dropout") && !has(module, "self_attn"))
         return TensorRule{group,
                           backward                 ? "gradient through dropout"
@@ -161,11 +177,14 @@ std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
     if (has(module, "gate_up_proj"))
         return TensorRule{"MLP", "output of gate and up", "One product for both halves, which the activation and the product keep.",
                           derivatives};
-    if (module == "mlp.act" || module == "mlp.activation_fn")
+    constexpr std::string_view written[] = {"mul.", "add.", "sub.", "where", "softplus", "minimum", "expm1", "gt."};
+    const bool writtenOut =
+        module == "mlp.act_fn" && std::any_of(std::begin(written), std::end(written), [&](std::string_view part) { return has(op, part); });
+    if (module == "mlp.act" || module == "mlp.activation_fn" || writtenOut)
         return TensorRule{group, "results of the activation",
                           "The activation keeps its input; written out in Python, each of its operators keeps what its gradient needs.",
                           gpt2};
-    if (has(module, "qkv_proj") || has(module, "c_attn") || has(module, "query_key_value"))
+    if (has(module, "qkv_proj") || has(module, "c_attn") || has(module, "query_key_value") || has(module, "Wqkv"))
         return TensorRule{"attention", "query, key and value", "One product for all three, of which attention keeps views or copies.",
                           derivatives};
     return std::nullopt;
@@ -179,6 +198,11 @@ std::optional<TensorRule> familyWeightRule(const StorageRecord &s, const char *g
                           "Every expert's weights are held in two tensors, whether a token goes to it or not.", mixtral};
     if (module == "mlp.gate" || module == "mlp.router")
         return TensorRule{"router", s.shape.rank() == 1 ? "vector" : "matrix", "A row for each expert.", mixtral};
+    if (module == "attn.attention")
+        return TensorRule{group, "mask of all positions",
+                          "Each layer holds a byte for every pair of positions: what a token may look at, within the window where the "
+                          "layer has one.",
+                          gptNeo};
     if (has(module, "wpe"))
         return TensorRule{group, "learned positions", "A row for each position up to the longest sequence.", gpt2};
     return std::nullopt;

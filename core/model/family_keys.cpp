@@ -205,4 +205,101 @@ void readOpt(ConfigReader &reader, ModelConfig &config)
                     "set it to 0");
 }
 
+void readFalcon(ConfigReader &reader, ModelConfig &config)
+{
+    config.alibi = reader.flag("alibi", false);
+    config.groupedProjection = reader.flag("new_decoder_architecture", false);
+    config.multiQuery = !config.groupedProjection && reader.flag("multi_query", true);
+    config.parallelResidual = reader.flag("parallel_attn", true);
+    const std::int64_t groups = reader.count("num_kv_heads", config.heads, mostHeads);
+    const std::int64_t norms = reader.countFromZero("num_ln_in_parallel_attn", config.groupedProjection ? 2 : 1, mostLayerNumber);
+    config.normsApart = config.groupedProjection && norms == 2;
+    const auto stops = [&](std::string_view key, std::string what, std::string hint) {
+        reader.fail(reader.lineOf(key, 0), key, std::move(what), std::move(hint));
+    };
+    if (config.groupedProjection && !config.parallelResidual)
+        stops("parallel_attn", "transformers stops: with new_decoder_architecture attention and MLP stand side by side", "set it to true");
+    else if (config.groupedProjection && norms != 1 && norms != 2)
+        stops("num_ln_in_parallel_attn", fmt::format("{}: transformers stops with another number than 1 or 2", norms), "leave it out");
+    else if (!config.groupedProjection && config.parallelResidual && norms == 2)
+        stops("num_ln_in_parallel_attn", "transformers stops: two norms need new_decoder_architecture", "leave it out");
+    else if (config.groupedProjection && config.heads % groups != 0)
+        stops("num_kv_heads", fmt::format("{} attention heads cannot be shared out among {} key/value heads", config.heads, groups),
+              "num_attention_heads must be a multiple of num_kv_heads");
+    else if (!config.groupedProjection && !config.multiQuery && groups != config.heads)
+        stops("num_kv_heads", "transformers stops: without multi_query and new_decoder_architecture every head has its own key and value",
+              "leave it out");
+    config.keyValueHeads = config.groupedProjection ? groups : config.multiQuery ? 1 : config.heads;
+}
+
+void readBloom(ConfigReader &reader, ModelConfig &config)
+{
+    config.alibi = true;
+    config.normedResidual = reader.flag("apply_residual_connection_post_layernorm", false);
+    if (reader.flag("slow_but_exact", false) && reader.count("pretraining_tp", 1, mostWidth) > 1)
+        reader.fail(reader.lineOf("slow_but_exact", 0), "slow_but_exact",
+                    "Linears computed in slices are not executed by this version's engine", "set it to false");
+}
+
+void readMpt(ConfigReader &reader, ModelConfig &config)
+{
+    config.alibi = true;
+    const JsonValue *attention = reader.find("attn_config");
+    if (attention == nullptr)
+        return;
+    if (attention->object() == nullptr)
+        return reader.fail(attention->line, "attn_config", fmt::format("must be an object, not {}", attention->typeName()),
+                           "or leave it out");
+    const auto number = [&](std::string_view key) {
+        const JsonValue *value = attention->find(key);
+        if (value == nullptr || value->isNull())
+            return 0.0;
+        const std::optional<double> given = value->number();
+        if (!given)
+            reader.fail(value->line, fmt::format("attn_config.{}", key), fmt::format("must be a number, not {}", value->typeName()),
+                        "or leave it out");
+        return given.value_or(0.0);
+    };
+    config.clipsProjections = number("clip_qkv") != 0.0;
+    if (number("attn_pdrop") != 0.0) // MptAttentionConfig: attn_pdrop: int
+        reader.fail(attention->find("attn_pdrop")->line, "attn_config.attn_pdrop",
+                    "transformers takes whole numbers alone here, so no dropout but 0", "set it to 0");
+}
+
+void readGptNeo(ConfigReader &reader, ModelConfig &config)
+{
+    constexpr std::string_view key = "attention_types";
+    constexpr const char *hint = R"(for example [[["global", "local"], 12]]: both kinds in turn, twelve times)";
+    const JsonValue *types = reader.find(key);
+    std::vector<bool> local;
+    if (types == nullptr) { // [[["global", "local"], 12]]
+        for (int i = 0; i < 24; ++i)
+            local.push_back(i % 2 != 0);
+    } else {
+        const auto *groups = types->array();
+        if (groups == nullptr)
+            return reader.fail(types->line, key, fmt::format("must be a list, not {}", types->typeName()), hint);
+        for (const JsonValue &group : *groups) {
+            const auto *pair = group.array();
+            const auto *kinds = pair != nullptr && pair->size() == 2 ? pair->front().array() : nullptr;
+            const std::optional<std::int64_t> times = kinds == nullptr ? std::nullopt : pair->back().wholeNumber();
+            if (!times || *times < 0 || *times > mostLayers)
+                return reader.fail(group.line, key, "each entry must be a list of kinds and how often they come", hint);
+            for (std::int64_t i = 0; i < *times && static_cast<std::int64_t>(local.size()) <= config.layers; ++i)
+                for (const JsonValue &kind : *kinds) {
+                    const std::string *name = kind.string();
+                    if (name == nullptr || (*name != "global" && *name != "local"))
+                        return reader.fail(kind.line, key, R"(kinds of attention are "global" and "local")", hint);
+                    local.push_back(*name == "local");
+                }
+        }
+    }
+    if (static_cast<std::int64_t>(local.size()) != config.layers)
+        return reader.fail(types == nullptr ? 0 : types->line, key,
+                           types == nullptr ? fmt::format("missing: transformers takes 24 layers then, and stops with {}", config.layers)
+                                            : fmt::format("must say of {} layers what they are, as num_layers has them", config.layers),
+                           hint);
+    config.localLayers = std::move(local);
+}
+
 } // namespace headroom

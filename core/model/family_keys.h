@@ -22,5 +22,9 @@ void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &f
 /// granitemoehybrid: attention and state-space layers mixed; experts and a rotation are optional.
 void readHybrid(ConfigReader &reader, ModelConfig &config);
 void readOpt(ConfigReader &reader, ModelConfig &config);
+void readFalcon(ConfigReader &reader, ModelConfig &config);
+void readBloom(ConfigReader &reader, ModelConfig &config);
+void readMpt(ConfigReader &reader, ModelConfig &config);
+void readGptNeo(ConfigReader &reader, ModelConfig &config);
 
 } // namespace headroom

@@ -58,7 +58,7 @@ std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool s
         return "default";
     if (rope == nullptr)
         return config.modelType == "gpt_oss" || config.modelType == "ministral3" ? "yarn"
-               : config.modelType == "cwm"                                       ? "llama3"
+               : config.modelType == "cwm" || config.modelType == "apertus"      ? "llama3"
                                                                                  : "default";
     const JsonValue *type = rope->find("rope_type");
     if (type == nullptr)
@@ -253,6 +253,8 @@ struct Keys {
         own(layers, family.names.layers);
         own(heads, family.names.heads);
         own(positions, family.names.positions);
+        if (family.names.hidden == "n_embed" && reader.find("n_embed") != nullptr)
+            hidden = "n_embed"; // which replaces hidden_size (__post_init__)
     }
 };
 
@@ -282,7 +284,8 @@ void refuseWhereClassesStop(ConfigReader &reader, const ModelConfig &config, con
 
 void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
 {
-    if (std::find(activations.begin(), activations.end(), config.hiddenActivation) == activations.end())
+    const bool ownActivation = config.modelType == "apertus" && config.hiddenActivation == "xielu";
+    if (!ownActivation && std::find(activations.begin(), activations.end(), config.hiddenActivation) == activations.end())
         reader.fail(reader.lineOf(family.activationKey, 0), family.activationKey,
                     fmt::format("\"{}\" is not executed by this version's engine yet", excerpt(config.hiddenActivation)),
                     "models with " + orList(activations) + " are");
@@ -291,7 +294,7 @@ void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, co
                     "attention to later tokens is not executed by this version's engine yet", "set it to false");
     for (const std::string_view key :
          {"add_cross_attention", "reorder_and_upcast_attn", "qk_layernorm", "use_qk_norm", "output_router_logits"})
-        if (reader.flag(key, false) && !(key == "use_qk_norm" && config.queryKeyNorm))
+        if (reader.flag(key, false) && !((key == "use_qk_norm" || key == "qk_layernorm") && config.queryKeyNorm))
             reader.fail(reader.lineOf(key, 0), key, "what it switches on is not executed by this version's engine yet", "set it to false");
     if (reader.find("clip_qkv") != nullptr)
         reader.fail(reader.lineOf("clip_qkv", 0), "clip_qkv", "clipped projections are not executed by this version's engine yet",
@@ -371,7 +374,9 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.layers = reader.requiredCount(keys.layers, mostLayers);
     config.heads = reader.requiredCount(keys.heads, mostHeads);
     const std::string_view width = family.names.intermediate.empty() ? "intermediate_size" : family.names.intermediate;
-    if (family.fourTimesHidden)
+    if (family.alwaysFourTimesHidden)
+        config.intermediateSize = checkedMultiply(4, config.hiddenSize);
+    else if (family.fourTimesHidden)
         config.intermediateSize = reader.count(width, checkedMultiply(4, config.hiddenSize), mostIntermediate);
     else if (family.intermediateSize > 0)
         config.intermediateSize = reader.count(width, family.intermediateSize, mostIntermediate);
@@ -414,11 +419,11 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.headDim = derivedHeadDim ? config.hiddenSize / config.heads
                      : readsHeadDim ? reader.count("head_dim", family.headDim, mostWidth)
                                     : family.headDim;
-    if (!reader.issue() && !family.learnedPositions && config.headDim % 2 != 0)
+    if (!reader.issue() && !family.learnedPositions && !family.linearBiases && config.headDim % 2 != 0)
         reader.fail(reader.lineOf("head_dim", json.line), "head_dim",
                     fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
 
-    const bool tableOfPositions = family.learnedPositions || isGptJ(config.modelType);
+    const bool tableOfPositions = family.learnedPositions || isGptJ(config.modelType) || config.modelType == "mpt";
     config.tableOfPositions = tableOfPositions;
     config.maxPositions = reader.isNull(keys.positions) && !tableOfPositions
                               ? 0
@@ -430,6 +435,9 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.mlpBias = family.biasOnMlp ? config.queryKeyValueBias : family.readsMlpBias && reader.flag("mlp_bias", family.mlpBias);
     const bool scored = config.modelType == "glm4_moe" || config.modelType == "sarvam_moe";
     config.queryKeyNorm = scored ? reader.flag("use_qk_norm", config.modelType == "sarvam_moe") : family.queryKeyNorm;
+
+    if (config.modelType == "persimmon")
+        config.queryKeyNorm = reader.flag("qk_layernorm", true);
 
     refuseWhereClassesStop(reader, config, keys);
     config.ropeType = readRopeType(reader, config, false);
@@ -457,10 +465,20 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
         readHybrid(reader, config);
     if (config.modelType == "opt")
         readOpt(reader, config);
+    if (config.modelType == "falcon")
+        readFalcon(reader, config);
+    if (config.modelType == "bloom")
+        readBloom(reader, config);
+    if (config.modelType == "mpt")
+        readMpt(reader, config);
+    if (config.modelType == "gpt_neo")
+        readGptNeo(reader, config);
     if (config.modelType == "gemma2" || config.modelType == "vaultgemma") {
         config.attentionSoftcapping = !reader.isNull("attn_logit_softcapping");
         config.logitSoftcapping = !reader.isNull("final_logit_softcapping");
     }
+    if (config.modelType == "nanochat")
+        config.logitSoftcapping = !reader.isNull("final_logit_softcapping");
     if (config.modelType == "gemma3_text")
         config.logitSoftcapping = reader.find("final_logit_softcapping") != nullptr;
     config.hiddenActivation = reader.text(family.activationKey, family.activation);
@@ -488,14 +506,14 @@ bool ModelConfig::uniformLayers() const
     const auto equal = [](const std::vector<bool> &kinds) {
         return std::adjacent_find(kinds.begin(), kinds.end(), std::not_equal_to<>()) == kinds.end();
     };
-    return equal(slidingLayers) && equal(rotaryLayers) && equal(denseLayers);
+    return equal(slidingLayers) && equal(rotaryLayers) && equal(denseLayers) && equal(localLayers);
 }
 
 ModelConfig ModelConfig::withLayers(std::int64_t count) const
 {
     ModelConfig out = *this;
     out.layers = std::min(layers, count);
-    for (std::vector<bool> *kinds : {&out.slidingLayers, &out.rotaryLayers, &out.denseLayers})
+    for (std::vector<bool> *kinds : {&out.slidingLayers, &out.rotaryLayers, &out.denseLayers, &out.localLayers})
         kinds->resize(std::min(kinds->size(), static_cast<std::size_t>(out.layers)));
     return out;
 }

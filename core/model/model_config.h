@@ -36,6 +36,13 @@ struct ModelConfig {
     double residualDropout = 0.0;                  ///< resid_pdrop, hidden_dropout: on what attention and MLP return
     double embeddingDropout = 0.0;                 ///< embd_pdrop, hidden_dropout: on the embeddings
     bool headBias = false;                         ///< bias on lm_head (phi)
+    bool alibi = false;                            ///< linear biases on the scores instead of a rotation (bloom, mpt; falcon: alibi)
+    bool multiQuery = false;                       ///< one key and value for all heads, after the queries (falcon: multi_query)
+    bool groupedProjection = false;                ///< new_decoder_architecture: each group's queries, key and value together (falcon)
+    bool normsApart = false;                       ///< a norm each before attention and MLP side by side (falcon)
+    bool normedResidual = false;                   ///< apply_residual_connection_post_layernorm: what is added is the norm's output (bloom)
+    bool clipsProjections = false;                 ///< attn_config.clip_qkv (mpt)
+    std::vector<bool> localLayers;                 ///< per layer: its mask leaves out what lies beyond the window (gpt_neo); empty: none
     bool postNorms = false;                        ///< use_post_norm: norms after attention and MLP (hyperclovax)
     std::int64_t embeddingWidth = 0;               ///< word_embed_proj_dim: h, or what is projected to h and back (opt)
     bool normsFirst = true;                        ///< do_layer_norm_before: norms before attention and MLP, not after (opt)

@@ -65,9 +65,11 @@ struct ModelFamily {
     std::string_view partialRotaryKey = "partial_rotary_factor";
     bool readsPartialRotary = false;
     OwnNames names = {};
-    bool allHeads = false;         ///< no num_key_value_heads: as many as attention heads
-    bool learnedPositions = false; ///< a table of positions instead of a rotation
-    bool fourTimesHidden = false;  ///< the MLP is four times as wide as the model, where the config does not say
+    bool allHeads = false;              ///< no num_key_value_heads: as many as attention heads
+    bool learnedPositions = false;      ///< a table of positions instead of a rotation
+    bool linearBiases = false;          ///< on the attention's scores, instead of any positions
+    bool alwaysFourTimesHidden = false; ///< the MLP is four times as wide as the model, whatever the config says
+    bool fourTimesHidden = false;       ///< the MLP is four times as wide as the model, where the config does not say
     std::string_view attentionDropoutKey = "attention_dropout";
     std::optional<double> attentionDropout = {}; ///< where that key says nothing; unset: as the others
     std::string_view residualDropoutKey = {};    ///< empty: none

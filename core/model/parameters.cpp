@@ -39,6 +39,16 @@ public:
             return gptNeoX();
         if (is("opt"))
             return opt();
+        if (is("falcon"))
+            return falcon();
+        if (is("bloom"))
+            return bloom();
+        if (is("persimmon"))
+            return persimmon();
+        if (is("mpt"))
+            return mpt();
+        if (is("gpt_neo"))
+            return gptNeo();
         if (is("gptj") || is("codegen"))
             return gptJ();
         if (is("granitemoe") || is("granitemoeshared") || is("granitemoehybrid"))
@@ -132,18 +142,26 @@ private:
             linear("mlp.fc2.weight", "mlp.fc2.bias", Group::Mlp, m_hidden, width, true);
             return;
         }
+        if (is("nanochat")) {
+            matrix("mlp.fc1.weight", Group::Mlp, width, m_hidden);
+            return matrix("mlp.fc2.weight", Group::Mlp, m_hidden, width);
+        }
         const bool bias = m_config.mlpBias;
         if (is("starcoder2")) {
             linear("mlp.c_fc.weight", "mlp.c_fc.bias", Group::Mlp, width, m_hidden, bias);
             linear("mlp.c_proj.weight", "mlp.c_proj.bias", Group::Mlp, m_hidden, width, bias);
             return;
         }
-        if (!is("arcee") && !is("jais2") && !is("nemotron"))
+        if (!is("arcee") && !is("jais2") && !is("nemotron") && !is("apertus"))
             linear("mlp.gate_proj.weight", "mlp.gate_proj.bias", Group::Mlp, width, m_hidden, bias);
         linear("mlp.up_proj.weight", "mlp.up_proj.bias", Group::Mlp, width, m_hidden, bias);
         linear("mlp.down_proj.weight", "mlp.down_proj.bias", Group::Mlp, m_hidden, width, bias);
         if (is("bitnet"))
             vector("mlp.ffn_sub_norm.weight", Group::Norm, width);
+        if (m_config.hiddenActivation == "xielu") {
+            vector("mlp.act_fn.alpha_p", Group::Mlp, 1);
+            vector("mlp.act_fn.alpha_n", Group::Mlp, 1);
+        }
     }
 
     void experts()
@@ -229,6 +247,70 @@ private:
         layerNorm("final_layer_norm.weight", "final_layer_norm.bias");
     }
 
+    void falcon()
+    {
+        const bool bias = m_config.queryKeyValueBias;
+        linear("self_attention.query_key_value.weight", "self_attention.query_key_value.bias", Group::Attention,
+               checkedAdd(m_queries, checkedMultiply(2, m_keys)), m_hidden, bias);
+        linear("self_attention.dense.weight", "self_attention.dense.bias", Group::Attention, m_hidden, m_hidden, bias);
+        linear("mlp.dense_h_to_4h.weight", "mlp.dense_h_to_4h.bias", Group::Mlp, m_config.intermediateSize, m_hidden, bias);
+        linear("mlp.dense_4h_to_h.weight", "mlp.dense_4h_to_h.bias", Group::Mlp, m_hidden, m_config.intermediateSize, bias);
+        if (m_config.normsApart) {
+            layerNorm("ln_attn.weight", "ln_attn.bias");
+            return layerNorm("ln_mlp.weight", "ln_mlp.bias");
+        }
+        if (!m_config.parallelResidual)
+            layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
+        layerNorm("input_layernorm.weight", "input_layernorm.bias");
+    }
+
+    void bloom()
+    {
+        layerNorm("input_layernorm.weight", "input_layernorm.bias");
+        linear("self_attention.query_key_value.weight", "self_attention.query_key_value.bias", Group::Attention,
+               checkedMultiply(3, m_hidden), m_hidden, true);
+        linear("self_attention.dense.weight", "self_attention.dense.bias", Group::Attention, m_hidden, m_hidden, true);
+        layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
+        linear("mlp.dense_h_to_4h.weight", "mlp.dense_h_to_4h.bias", Group::Mlp, m_config.intermediateSize, m_hidden, true);
+        linear("mlp.dense_4h_to_h.weight", "mlp.dense_4h_to_h.bias", Group::Mlp, m_hidden, m_config.intermediateSize, true);
+    }
+
+    void persimmon()
+    {
+        linear("self_attn.query_key_value.weight", "self_attn.query_key_value.bias", Group::Attention, checkedMultiply(3, m_hidden),
+               m_hidden, true);
+        linear("self_attn.dense.weight", "self_attn.dense.bias", Group::Attention, m_hidden, m_hidden, true);
+        if (m_config.queryKeyNorm)
+            for (const char *name : {"self_attn.q_layernorm.weight", "self_attn.q_layernorm.bias", "self_attn.k_layernorm.weight",
+                                     "self_attn.k_layernorm.bias"})
+                vector(name, Group::Norm, m_config.headDim);
+        linear("mlp.dense_h_to_4h.weight", "mlp.dense_h_to_4h.bias", Group::Mlp, m_config.intermediateSize, m_hidden, true);
+        linear("mlp.dense_4h_to_h.weight", "mlp.dense_4h_to_h.bias", Group::Mlp, m_hidden, m_config.intermediateSize, true);
+        layerNorm("input_layernorm.weight", "input_layernorm.bias");
+        layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
+    }
+
+    void mpt()
+    {
+        vector("norm_1.weight", Group::Norm, m_hidden);
+        matrix("attn.Wqkv.weight", Group::Attention, checkedMultiply(3, m_hidden), m_hidden);
+        matrix("attn.out_proj.weight", Group::Attention, m_hidden, m_hidden);
+        vector("norm_2.weight", Group::Norm, m_hidden);
+        matrix("ffn.up_proj.weight", Group::Mlp, m_config.intermediateSize, m_hidden);
+        matrix("ffn.down_proj.weight", Group::Mlp, m_hidden, m_config.intermediateSize);
+    }
+
+    void gptNeo()
+    {
+        layerNorm("ln_1.weight", "ln_1.bias");
+        for (const char *name : {"attn.attention.k_proj.weight", "attn.attention.v_proj.weight", "attn.attention.q_proj.weight"})
+            matrix(name, Group::Attention, m_hidden, m_hidden);
+        linear("attn.attention.out_proj.weight", "attn.attention.out_proj.bias", Group::Attention, m_hidden, m_hidden, true);
+        layerNorm("ln_2.weight", "ln_2.bias");
+        linear("mlp.c_fc.weight", "mlp.c_fc.bias", Group::Mlp, m_config.intermediateSize, m_hidden, true);
+        linear("mlp.c_proj.weight", "mlp.c_proj.bias", Group::Mlp, m_hidden, m_config.intermediateSize, true);
+    }
+
     void gptJ()
     {
         layerNorm("ln_1.weight", "ln_1.bias");
@@ -267,13 +349,17 @@ private:
     {
         if (is("phi"))
             return layerNorm("input_layernorm.weight", "input_layernorm.bias");
-        if (is("olmo"))
+        if (is("olmo") || is("nanochat"))
             return; // without parameters
         if (is("starcoder2") || is("stablelm") || is("jais2") || is("nemotron")) {
             layerNorm("input_layernorm.weight", "input_layernorm.bias");
             if (!is("stablelm") || !m_config.parallelResidual)
                 layerNorm("post_attention_layernorm.weight", "post_attention_layernorm.bias");
             return;
+        }
+        if (is("apertus")) {
+            vector("attention_layernorm.weight", Group::Norm, m_hidden);
+            return vector("feedforward_layernorm.weight", Group::Norm, m_hidden);
         }
         const bool after = is("olmo2") || is("olmo3") || is("exaone4");
         if (!after)
@@ -315,20 +401,50 @@ struct Ends {
     std::string_view layers = "model.layers.";
 };
 
+/// Names of modules outside the layers, and what the layers' names begin with.
+struct EndNames {
+    std::string_view embedding, layers, norm;
+};
+
+EndNames endNamesOf(std::string_view modelType)
+{
+    struct Row {
+        std::string_view modelType;
+        EndNames names;
+    };
+    constexpr EndNames gpt{"transformer.wte", "transformer.h.", "transformer.ln_f"};
+    constexpr EndNames wordEmbeddings{"transformer.word_embeddings", "transformer.h.", "transformer.ln_f"};
+    constexpr Row rows[] = {
+        {"gpt2", gpt},
+        {"gpt_bigcode", gpt},
+        {"gptj", gpt},
+        {"codegen", gpt},
+        {"gpt_neo", gpt},
+        {"falcon", wordEmbeddings},
+        {"bloom", wordEmbeddings},
+        {"mpt", {"transformer.wte", "transformer.blocks.", "transformer.norm_f"}},
+        {"gpt_neox", {"gpt_neox.embed_in", "gpt_neox.layers.", "gpt_neox.final_layer_norm"}},
+        {"opt", {"model.decoder.embed_tokens", "model.decoder.layers.", "model.decoder.final_layer_norm"}},
+        {"phi", {"model.embed_tokens", "model.layers.", "model.final_layernorm"}},
+        {"persimmon", {"model.embed_tokens", "model.layers.", "model.final_layernorm"}},
+    };
+    for (const Row &row : rows)
+        if (row.modelType == modelType)
+            return row.names;
+    return {"model.embed_tokens", "model.layers.", "model.norm"};
+}
+
 Ends endsOf(const ModelConfig &config)
 {
     using enum ParameterGroup;
     const auto is = [&](std::string_view modelType) { return config.modelType == modelType; };
-    const bool gpt = is("gpt2") || is("gpt_bigcode"), gptJ = is("gptj") || is("codegen"), neoX = is("gpt_neox"), opt = is("opt");
+    const bool opt = is("opt");
     const std::int64_t hidden = config.hiddenSize, width = config.embeddingWidth;
+    const EndNames names = endNamesOf(config.modelType);
     Ends ends;
-    const char *embedding = gpt || gptJ ? "transformer.wte.weight"
-                            : neoX      ? "gpt_neox.embed_in.weight"
-                            : opt       ? "model.decoder.embed_tokens.weight"
-                                        : "model.embed_tokens.weight";
-    ends.layers = gpt || gptJ ? "transformer.h." : neoX ? "gpt_neox.layers." : opt ? "model.decoder.layers." : "model.layers.";
-    ends.before.push_back({embedding, {config.vocabSize, width}, Embedding, -1});
-    if (gpt)
+    ends.layers = names.layers;
+    ends.before.push_back({std::string(names.embedding) + ".weight", {config.vocabSize, width}, Embedding, -1});
+    if (is("gpt2") || is("gpt_bigcode") || is("gpt_neo"))
         ends.before.push_back({"transformer.wpe.weight", {config.maxPositions, hidden}, Embedding, -1});
     if (opt)
         ends.before.push_back({"model.decoder.embed_positions.weight", {checkedAdd(config.maxPositions, 2), hidden}, Embedding, -1});
@@ -336,14 +452,15 @@ Ends endsOf(const ModelConfig &config)
         ends.before.push_back({"model.decoder.project_out.weight", {width, hidden}, Embedding, -1});
         ends.before.push_back({"model.decoder.project_in.weight", {hidden, width}, Embedding, -1});
     }
-    const std::string norm = gpt || gptJ ? "transformer.ln_f"
-                             : neoX      ? "gpt_neox.final_layer_norm"
-                             : opt       ? "model.decoder.final_layer_norm"
-                             : is("phi") ? "model.final_layernorm"
-                                         : "model.norm";
-    const bool layerNorm = gpt || gptJ || neoX || opt || is("phi") || is("starcoder2") || is("stablelm") || is("jais2") || is("nemotron");
+    if (is("bloom"))
+        for (const char *name : {"transformer.word_embeddings_layernorm.weight", "transformer.word_embeddings_layernorm.bias"})
+            ends.before.push_back({name, {hidden}, Norm, -1});
+    const std::string norm(names.norm);
+    constexpr std::string_view layerNorms[] = {"gpt2",   "gpt_bigcode", "gptj",       "codegen",  "gpt_neo", "gpt_neox", "opt",      "phi",
+                                               "falcon", "bloom",       "starcoder2", "stablelm", "jais2",   "nemotron", "persimmon"};
+    const bool layerNorm = std::find(std::begin(layerNorms), std::end(layerNorms), config.modelType) != std::end(layerNorms);
     std::vector<Parameter> &normAt = opt ? ends.before : ends.after;
-    if (config.finalNorm && !is("olmo")) // whose norms have no parameters
+    if (config.finalNorm && !is("olmo") && !is("nanochat")) // whose norms have no parameters
         normAt.push_back({norm + ".weight", {hidden}, Norm, -1});
     if (config.finalNorm && layerNorm)
         normAt.push_back({norm + ".bias", {hidden}, Norm, -1});

@@ -30,6 +30,18 @@ Tensor rotateHalf(const Tensor &x)
     return catLast(negated, first);
 }
 
+/// rotate_half of nanochat: (x2, -x1)
+Tensor rotateHalfBackwards(const Tensor &x)
+{
+    if (halted(x))
+        return {};
+    const std::int64_t half = x.size(-1) / 2;
+    const Tensor first = sliceLast(x, 0, half);
+    const Tensor second = sliceLast(x, half, x.size(-1) - half);
+    const Tensor negated = neg(first);
+    return catLast(second, negated);
+}
+
 /// rotate_half of GLM: (-x1, x0, -x3, x2 ...)
 Tensor rotatePairs(const Tensor &x)
 {
@@ -164,6 +176,13 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
         key = std::move(rotatedKey);
         return;
     }
+    if (rotation == Rotation::HalvesBackwards) {
+        Tensor rotatedQuery = rotate(query, headsCos, headsSin, rotateHalfBackwards);
+        Tensor rotatedKey = rotate(key, headsCos, headsSin, rotateHalfBackwards);
+        query = std::move(rotatedQuery);
+        key = std::move(rotatedKey);
+        return;
+    }
     if (rotation == Rotation::PairsInFp32)
         return rotatePairsInFp32(query, key, headsCos, headsSin);
     if (rotation == Rotation::HalfPairsInFp32)
@@ -279,6 +298,18 @@ Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const 
     if (context.core == CoreCheckpoint::None) // the usual case, and no need of a std::function
         return function(query, key, value, context.mask, weights);
     return callCore(function, query, key, value, context, weights);
+}
+
+Tensor flashInHalf(Tensor &query, Tensor &key, Tensor &value, const LayerContext &context, double dropout)
+{
+    if (halted(query) || !key || !value)
+        return {};
+    if (const std::optional<DType> half = query->tape->autocast(); half && query.dtype() == DType::Float32) {
+        for (Tensor *states : {&query, &key, &value})
+            *states = transpose(to(transpose(*states, 1, 2), *half), 1, 2);
+    }
+    Tensor none;
+    return attend(AttentionKind::FlashAttention2, query, key, value, context, dropout, none);
 }
 
 } // namespace headroom::network

@@ -18,6 +18,7 @@ enum class CoreCheckpoint : std::uint8_t { None, NonReentrant, Reentrant };
 /// What every layer is called with besides its hidden states.
 struct LayerContext {
     Tensor mask;        ///< [B, 1, S, S] of this layer's kind: additive (eager) or boolean (sdpa); undefined: is_causal
+    Tensor bias;        ///< attention with linear biases: what is added to the scores; undefined: nothing
     Tensor cos, sin;    ///< [1, S, D]
     Tensor positionIds; ///< [1, S]
     CoreCheckpoint core = CoreCheckpoint::None;
@@ -37,6 +38,7 @@ struct AttentionSettings {
 enum class Rotation : std::uint8_t {
     None,
     Halves,          ///< x * cos + rotate_half(x) * sin (Llama)
+    HalvesBackwards, ///< the same, turned the other way (nanochat)
     HalvesInFp32,    ///< the same with cosines and sines in fp32, cast back at the end (OLMo)
     FirstDimHalves,  ///< the head's first dimensions alone, joined with the rest (Phi-3)
     FirstDimPairs,   ///< the same, turning even with odd dimensions (GLM)
@@ -62,6 +64,10 @@ Tensor repeatKeyValue(const Tensor &t, std::int64_t n);
 /// probabilities that eager attention returns beside its output; a checkpointed one returns its output alone.
 Tensor attend(AttentionKind kind, const Tensor &query, const Tensor &key, const Tensor &value, const LayerContext &context, double dropout,
               Tensor &weights, bool softcapped = false);
+
+/// The same for classes that cast what is in fp32 before the flash-attn package's kernel, seen as [B, S, H, D]
+/// (FalconFlashAttention2, GPTNeoFlashAttention2).
+Tensor flashInHalf(Tensor &query, Tensor &key, Tensor &value, const LayerContext &context, double dropout);
 
 /// An attention function of query, key, value and mask.
 using AttentionFunction =

@@ -36,6 +36,14 @@ Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t o
     return linear;
 }
 
+Linear Builder::ownLinear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias, Version transformers) const
+{
+    const bool left = m_quantizer && m_quantizer->kind() != Quantization::GptqInt4 && transformers >= Version{5, 0};
+    if (!left)
+        return linear(names, in, out, bias);
+    return Builder(m_tape, m_weights).linear(names, in, out, bias);
+}
+
 Linear Builder::router(const LinearNames &names, std::int64_t in, std::int64_t out) const
 {
     const bool left = m_quantizer && m_quantizer->kind() == Quantization::GptqInt4;
@@ -45,6 +53,8 @@ Linear Builder::router(const LinearNames &names, std::int64_t in, std::int64_t o
 RmsNorm Builder::norm(const char *name, std::int64_t width, RmsNormKind kind) const
 {
     Tape::Scope scope(m_tape, name);
+    if (kind == RmsNormKind::NoWeight)
+        return RmsNorm{name, {}, {}, kind};
     return RmsNorm{name, parameter({width}, kind == RmsNormKind::Gemma ? "aten.zeros.default" : "aten.ones.default"), {}, kind};
 }
 
@@ -68,9 +78,12 @@ LayerNorm Builder::norm(const char *name, std::int64_t width, LayerNormKind kind
     norm.kind = kind;
     if (kind == LayerNormKind::WrittenOut)
         norm.weight = parameter({width}, "aten.ones.default");
-    if (kind == LayerNormKind::Kernel || kind == LayerNormKind::OnePlus) {
+    if (kind == LayerNormKind::Kernel || kind == LayerNormKind::OnePlus || kind == LayerNormKind::NoBias) {
         norm.weight = parameter({width});
-        norm.bias = parameter({width});
+        if (kind != LayerNormKind::NoBias)
+            norm.bias = parameter({width});
+        else if (!fromHost())
+            m_tape.empty({width}, m_weights); // which is gone at once
     }
     return norm;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/network/modules.h"
+#include "core/units/version.h"
 
 namespace headroom::network {
 
@@ -26,6 +27,9 @@ public:
     /// A buffer: counted with the weights, never trained.
     Tensor buffer(const Dims &sizes, DType dtype, const char *op) const;
     Linear linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const;
+    /// A Linear of a class of its own (FalconLinear): from transformers 5 on bitsandbytes leaves it as it is, before it did not
+    /// (integrations/bitsandbytes.py: `type(module) is nn.Linear`, 4.36: `isinstance(module, nn.Linear)`).
+    Linear ownLinear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias, Version transformers) const;
     /// A Linear that scores experts: GPTQ's libraries leave it as it is (GPTQModel 7.7, models/definitions/mixtral.py and its
     /// likes; AutoGPTQ 0.7, modeling/mixtral.py), bitsandbytes quantises it.
     Linear router(const LinearNames &names, std::int64_t in, std::int64_t out) const;

@@ -80,7 +80,7 @@ Tensor DecoderModel::causalMask(Tape &tape, std::int64_t batch, std::int64_t len
     // transformers 4.53 to 4.57 take the position ids they made themselves for those of a packed batch, and then build
     // a mask for sdpa too; later versions see that nothing is packed (masking_utils.py: find_packed_sequence_indices).
     const bool takenForPacked = m_transformers >= Version{4, 53} && m_transformers <= Version{4, 57};
-    if (!eager && !takenForPacked && (!sliding || length < m_config.slidingWindow.value_or(0)))
+    if (!eager && !takenForPacked && !alwaysMasks() && (!sliding || length < m_config.slidingWindow.value_or(0)))
         return {};
     Tensor visible;
     {
@@ -164,14 +164,15 @@ LayerContexts DecoderModel::prepare(const Tensor &embedded) const
     return contexts;
 }
 
-Tensor DecoderModel::runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call) const
+Tensor DecoderModel::runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call, Tensor *outputs) const
 {
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         Tape::Scope inLayer(*hidden->tape, "", static_cast<std::int16_t>(i));
         LayerContext own = isSliding(i) ? contexts.sliding : contexts.full;
         own.core = call.core;
-        const auto run = [layer = m_layers[i].get(), own, caches = call.cache != nullptr](const Tensor &input, Tensor &besides) {
-            if (!caches)
+        const bool returnsMore = call.cache != nullptr || outputs != nullptr;
+        const auto run = [layer = m_layers[i].get(), own, returnsMore](const Tensor &input, Tensor &besides) {
+            if (!returnsMore)
                 return layer->forward(input, own);
             LayerContext context = own;
             context.besides = &besides;
@@ -182,6 +183,8 @@ Tensor DecoderModel::runLayers(Tensor hidden, const LayerContexts &contexts, con
         hidden = callModule(*hidden->tape, "layer", Whole, hidden, [&](const Tensor &input) { return call.run(run, input, besides); });
         if (call.cache)
             call.cache->push_back(std::move(besides));
+        else if (outputs)
+            *outputs = std::move(besides);
     }
     return hidden;
 }

@@ -78,6 +78,8 @@ protected:
     virtual Masks masks() const { return {true, anySliding()}; }
     /// Whether the model hands its position ids to those functions, which then look for packed sequences in them.
     virtual bool masksSeePositions() const { return true; }
+    /// Whether it makes a full mask where is_causal would say enough too (allow_is_causal_skip=False).
+    virtual bool alwaysMasks() const { return false; }
     /// create_causal_mask, create_sliding_window_causal_mask: for sdpa none where is_causal says enough, else boolean;
     /// for eager additive in `dtype`.
     Tensor causalMask(Tape &tape, std::int64_t batch, std::int64_t length, DType dtype, bool sliding) const;
@@ -107,7 +109,9 @@ protected:
     LayerContexts positionsAndMasks(const Tensor &embedded) const;
     /// Positions, masks and rotary embedding, shared by all layers.
     LayerContexts prepare(const Tensor &embedded) const;
-    Tensor runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call) const;
+    /// `outputs`: takes what a layer returns besides its hidden states, in place of what the layer before did; null: layers return
+    /// hidden states alone. In Python it is the variable of that name, and lives as long as the model's forward().
+    Tensor runLayers(Tensor hidden, const LayerContexts &contexts, const LayerCall &call, Tensor *outputs = nullptr) const;
 
     ModelConfig m_config;
     AttentionKind m_attention;

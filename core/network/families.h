@@ -49,6 +49,13 @@ MakeDecoderModel makeGlm4Moe;     ///< glm4_moe, sarvam_moe
 MakeDecoderModel makeGraniteMoe;  ///< granitemoe, granitemoeshared, granitemoehybrid without state-space layers
 MakeDecoderModel makeOpt;         ///< opt
 MakeDecoderModel makeGptJ;        ///< gptj, codegen
+MakeDecoderModel makeFalcon;      ///< falcon
+MakeDecoderModel makeBloom;       ///< bloom
+MakeDecoderModel makeMpt;         ///< mpt
+MakeDecoderModel makeGptNeo;      ///< gpt_neo
+MakeDecoderModel makeApertus;     ///< apertus
+MakeDecoderModel makeNanoChat;    ///< nanochat
+MakeDecoderModel makePersimmon;   ///< persimmon
 MakeDecoderModel makeGptOss;      ///< gpt_oss
 MakeDecoderModel makePhi;         ///< phi
 MakeDecoderModel makeMixtral;     ///< mixtral, qwen3_moe

@@ -98,6 +98,10 @@ Tensor Linear::adapted(const Tensor &x) const
 
 Tensor Linear::compute(const Tensor &x, const Tensor &usedWeight, const Tensor &usedBias) const
 {
+    if (writtenOut) {
+        const Tensor product = matmul(x, transposed2d(usedWeight));
+        return usedBias ? add(product, usedBias) : product;
+    }
     if (!conv1d)
         return linear(x, usedWeight, usedBias);
     // torch.addmm(bias, x.view(-1, x.size(-1)), weight).view(size_out)
@@ -123,7 +127,8 @@ Tensor LayerNorm::normalized(const Tensor &x) const
 {
     const Tensor &trained = saved ? saved : weight;
     switch (kind) {
-    case LayerNormKind::Kernel: break;
+    case LayerNormKind::Kernel:
+    case LayerNormKind::NoBias: break;
     case LayerNormKind::Plain: { // F.layer_norm(hidden_states.to(torch.float32), ...).to(orig_dtype)
         const Tensor normed = layerNorm(to(x, DType::Float32), {}, {});
         return halted(normed) ? Tensor() : to(normed, x.dtype());
@@ -195,7 +200,7 @@ Tensor RmsNorm::normalized(const Tensor &x) const
     Tensor variance = meanLast(squared);
     squared.reset();
     Tensor shifted = addNumber(variance);
-    if (kind == RmsNormKind::Gemma)
+    if (kind == RmsNormKind::Gemma || kind == RmsNormKind::NoWeight)
         variance.reset(); // no variable there: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
     Tensor scale = rsqrt(shifted);
     shifted.reset();
@@ -205,6 +210,7 @@ Tensor RmsNorm::normalized(const Tensor &x) const
         return {};
     switch (kind) {
     case RmsNormKind::Llama: break;
+    case RmsNormKind::NoWeight: return to(hidden, inputDtype);
     case RmsNormKind::Gemma: {
         Tensor scaled;
         {

@@ -49,6 +49,7 @@ struct Linear {
     Tensor savedBias;
     bool isHead = false;                        ///< the output head: the loss phase begins where it is called
     bool conv1d = false;                        ///< GPT-2's Conv1D: the weight is [in, out]
+    bool writtenOut = false;                    ///< FalconLinear: input @ weight.T, then + bias
     std::shared_ptr<QuantizedWeight> quantized; ///< then weight is undefined
 
     Tensor forward(const Tensor &x) const;
@@ -62,10 +63,11 @@ private:
 
 /// How a family writes its RMSNorm's last line; x is in fp32 there.
 enum class RmsNormKind : std::uint8_t {
-    Llama,  ///< weight * x.to(input_dtype)
-    Gemma,  ///< (x * (1.0 + weight.float())).type_as(input)
-    Olmo,   ///< (weight * x).to(input_dtype)
-    InFp32, ///< (weight.to(torch.float32) * x).to(input_dtype) (Helium)
+    Llama,    ///< weight * x.to(input_dtype)
+    Gemma,    ///< (x * (1.0 + weight.float())).type_as(input)
+    Olmo,     ///< (weight * x).to(input_dtype)
+    NoWeight, ///< x.type_as(input): no parameter (nanochat)
+    InFp32,   ///< (weight.to(torch.float32) * x).to(input_dtype) (Helium)
 };
 
 /// How Liger's kernel computes a norm in its place.
@@ -93,6 +95,7 @@ enum class LayerNormKind : std::uint8_t {
     Kernel,     ///< nn.LayerNorm: one kernel
     Plain,      ///< the same without parameters, on an fp32 copy (OLMo)
     WrittenOut, ///< in fp32, operator by operator, with a weight and no bias (Cohere)
+    NoBias,     ///< the kernel; the bias that nn.LayerNorm made is dropped (MPT)
     OnePlus,    ///< the kernel with one added to the weight, under autocast in its dtype (Nemotron)
 };
 

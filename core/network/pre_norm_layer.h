@@ -39,6 +39,7 @@ public:
         hidden = m_postAttentionNorm.forward(hidden);
         Tensor kept; // likewise: what blocks of experts return besides
         hidden = callMlp(hidden, kept);
+        hidden = afterMlp(std::move(hidden));
         return autograd::add(residual, branch(hidden));
     }
 
@@ -60,6 +61,8 @@ public:
 protected:
     /// What is added to the residual, of the output of attention or MLP.
     virtual Tensor branch(const Tensor &output) const { return output; }
+    /// What becomes of the MLP's output, and takes its name, before that.
+    virtual Tensor afterMlp(Tensor output) const { return output; }
 
     Tensor callMlp(const Tensor &hidden, Tensor &kept) const
     {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace headroom::training {
 
@@ -216,8 +217,15 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
 {
     if (std::optional<Issue> issue = refusedChoice(plan))
         return issue;
-    if (plan.attention == AttentionKind::Sdpa && (model.modelType == "gemma2" || model.modelType == "vaultgemma"))
+    constexpr std::string_view withoutSdpa[] = {"gemma2", "vaultgemma", "gpt_neo"}, eagerAlone[] = {"bloom", "mpt"};
+    const auto among = [&](std::span<const std::string_view> types) {
+        return std::find(types.begin(), types.end(), model.modelType) != types.end();
+    };
+    if (plan.attention == AttentionKind::Sdpa && among(withoutSdpa))
         return refuse("attention", "transformers has no sdpa attention for " + model.modelType, "set it to eager, as transformers does");
+    if (plan.attention != AttentionKind::Eager && among(eagerAlone))
+        return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for " + model.modelType,
+                      "set it to eager, as transformers does");
     if (plan.method.kind == MethodKind::Qlora && plan.method.quantization == Quantization::Int8 && model.latentWidth > 0)
         return refuse("method.quantization",
                       "latent attention hands its latents on in four dimensions: bitsandbytes' LLM.int8() takes three at most, and stops",
@@ -231,6 +239,8 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
     if (plan.attention != AttentionKind::Eager && model.modelType == "gpt_oss")
         return refuse("attention", "transformers has neither sdpa nor flash-attention-2 for gpt_oss: its attention has sinks",
                       "set it to eager");
+    if (plan.attention == AttentionKind::FlashAttention2 && model.modelType == "falcon" && model.alibi)
+        return refuse("attention", "transformers stops: its flash-attention-2 for falcon has no linear biases (alibi)", "set it to sdpa");
     constexpr std::string_view olderExperts[] = {"mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss"};
     if (model.experts > 0 && transformersVersion(plan) < Version{5, 0} &&
         std::find(std::begin(olderExperts), std::end(olderExperts), model.modelType) == std::end(olderExperts))

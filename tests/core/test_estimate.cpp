@@ -281,6 +281,57 @@ private slots:
         QCOMPARE(estimate(plan).issue().where, std::string("attention"));
     }
 
+    /// Attention that a class of transformers does not have.
+    void attentionsThatAClassLacks()
+    {
+        TrainingPlan plan = smallPlan();
+        plan.model.preset.clear();
+        plan.model.configPath.clear();
+        const auto refused = [&](const char *keys, const char *attention) {
+            plan.model.config = "{\"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"vocab_size\": 100, " +
+                                std::string(keys) + "}";
+            set(plan, "attention", attention);
+            const auto result = estimate(plan);
+            return result ? std::string() : result.issue().where;
+        };
+        const std::string where = "attention";
+        const char *bloom = R"("model_type": "bloom")", *mpt = R"("model_type": "mpt")", *falcon = R"("model_type": "falcon")";
+        const char *neo = R"("model_type": "gpt_neo", "attention_types": [[["global", "local"], 1]])";
+        const char *alibi = R"("model_type": "falcon", "alibi": true)";
+        for (const char *keys : {bloom, mpt, neo, falcon, alibi})
+            QCOMPARE(refused(keys, "eager"), std::string());
+        for (const char *keys : {bloom, mpt, neo})
+            QCOMPARE(refused(keys, "sdpa"), where);
+        for (const char *keys : {bloom, mpt, alibi})
+            QCOMPARE(refused(keys, "flash-attention-2"), where);
+        for (const char *keys : {neo, falcon})
+            QCOMPARE(refused(keys, "flash-attention-2"), std::string());
+        QCOMPARE(refused(alibi, "sdpa"), std::string());
+    }
+
+    /// bitsandbytes replaces nn.Linear itself and no class made from it: of Falcon nothing is quantised from transformers 5 on.
+    void falconsLinearsAreNotQuantised()
+    {
+        TrainingPlan plan = smallPlan();
+        plan.model.preset.clear();
+        plan.model.configPath.clear();
+        plan.model.config =
+            R"({"model_type": "falcon", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100})";
+        set(plan, "method.kind", "qlora");
+        const auto noted = [&] {
+            const std::shared_ptr<const Estimate> got = estimate(plan).value();
+            return std::any_of(got->notes.begin(), got->notes.end(), [](const Note &note) {
+                return note.where == "method.quantization" && note.severity == Severity::Warning &&
+                       note.text.find("FalconLinear") != std::string::npos;
+            });
+        };
+        const std::int64_t newer = estimate(plan).value()->steady.weights.value;
+        QVERIFY(noted());
+        set(plan, "runtime.transformers", "4.57");
+        QVERIFY(!noted());
+        QVERIFY(estimate(plan).value()->steady.weights.value < newer / 2);
+    }
+
     void unknownModelsAreRefused()
     {
         TrainingPlan plan;

@@ -111,6 +111,27 @@ private slots:
             "do_layer_norm_before": false)" << qint64{1641216};
         QTest::newRow("gptj") << R"("model_type": "gptj", "rotary_dim": 32)" << qint64{2089960};
         QTest::newRow("codegen") << R"("model_type": "codegen", "rotary_dim": 32, "n_inner": 384)" << qint64{1433320};
+        QTest::newRow("falcon") << R"("model_type": "falcon")" << qint64{1633792};
+        QTest::newRow("falcon, groups of heads") << R"("model_type": "falcon", "new_decoder_architecture": true, "num_kv_heads": 2,
+            "bias": true)" << qint64{1704448};
+        QTest::newRow("falcon, groups of heads and one norm") << R"("model_type": "falcon", "new_decoder_architecture": true,
+            "num_kv_heads": 2, "num_ln_in_parallel_attn": 1, "tie_word_embeddings": false, "ffn_hidden_size": 512)"
+                                                              << qint64{1431040};
+        QTest::newRow("falcon, one after the other")
+            << R"("model_type": "falcon", "multi_query": false, "parallel_attn": false)" << qint64{1831424};
+        QTest::newRow("falcon-rw") << R"("model_type": "falcon", "multi_query": false, "parallel_attn": false, "alibi": true,
+            "bias": true)" << qint64{1836032};
+        QTest::newRow("bloom") << R"("model_type": "bloom")" << qint64{1836544};
+        QTest::newRow("mpt") << R"("model_type": "mpt")" << qint64{1830144};
+        QTest::newRow("apertus") << R"("model_type": "apertus")" << qint64{1299972};
+        QTest::newRow("apertus without xIELU") << R"("model_type": "apertus", "hidden_act": "silu")" << qint64{1299968};
+        QTest::newRow("nanochat") << R"("model_type": "nanochat")" << qint64{1298432};
+        QTest::newRow("persimmon") << R"("model_type": "persimmon")" << qint64{1435904};
+        QTest::newRow("persimmon without norms over the heads")
+            << R"("model_type": "persimmon", "qk_layernorm": false)" << qint64{1435904 - 512};
+        QTest::newRow("gpt_neo") << R"("model_type": "gpt_neo", "attention_types": [[["global", "local"], 1]],
+            "max_position_embeddings": 256)"
+                                 << qint64{1243392};
         QTest::newRow("starcoder2 without biases") << R"("model_type": "starcoder2", "use_bias": false)" << qint64{1047808 - 2 * 1408};
     }
     void otherFamiliesHaveTheirParameters()
@@ -396,6 +417,77 @@ private slots:
         QVERIFY(hint("mistral").find("whose model_type is mistral") != std::string::npos);
         QVERIFY(hint("qwen3_next").find("linear attention") != std::string::npos);
         QCOMPARE(small(R"("n_embd": 64)", "gpt-sw3")->modelType, std::string("gpt2"));
+    }
+
+    /// Falcon's three shapes, and what its class stops at.
+    void falconsAttention()
+    {
+        const ModelConfig seven = small({}, "falcon").value(), old = small(R"("multi_query": false)", "falcon").value();
+        QVERIFY(seven.keyValueHeads == 1 && seven.multiQuery && !seven.alibi && seven.parallelResidual && seven.tiedEmbeddings);
+        QVERIFY(old.keyValueHeads == old.heads && !old.multiQuery);
+        const ModelConfig forty = small(R"("new_decoder_architecture": true, "num_kv_heads": 2)", "falcon").value();
+        QVERIFY(forty.keyValueHeads == 2 && forty.groupedProjection && forty.normsApart);
+        QCOMPARE(parameterInventory(forty)[1].name, std::string("transformer.h.0.self_attention.query_key_value.weight"));
+        QCOMPARE(parameterInventory(forty)[1].shape[0], forty.headDim * (forty.heads + 4));
+        QCOMPARE(small(R"("n_embed": 128)", "falcon")->hiddenSize, 128); // which counts before hidden_size
+        const auto refusedAt = [](const char *keys) { return small(keys, "falcon").issue().where; };
+        QCOMPARE(refusedAt(R"("new_decoder_architecture": true, "parallel_attn": false)"), std::string("model.config.parallel_attn"));
+        QCOMPARE(refusedAt(R"("new_decoder_architecture": true, "num_ln_in_parallel_attn": 3)"),
+                 std::string("model.config.num_ln_in_parallel_attn"));
+        QCOMPARE(refusedAt(R"("num_ln_in_parallel_attn": 2)"), std::string("model.config.num_ln_in_parallel_attn"));
+        QCOMPARE(refusedAt(R"("new_decoder_architecture": true, "num_kv_heads": 3)"), std::string("model.config.num_kv_heads"));
+        QCOMPARE(refusedAt(R"("multi_query": false, "num_kv_heads": 2)"), std::string("model.config.num_kv_heads"));
+        QVERIFY(small(R"("num_kv_heads": 3)", "falcon").ok()); // multi_query does not read it
+    }
+
+    void bloomMptAndGptNeoHaveKeysOfTheirOwn()
+    {
+        const ModelConfig bloom =
+            readModelConfig(
+                R"({"model_type": "bloom", "n_embed": 48, "n_layer": 2, "n_head": 16, "vocab_size": 100, "intermediate_size": 7})")
+                .value();
+        QVERIFY(bloom.hiddenSize == 48 && bloom.layers == 2 && bloom.heads == 16 && bloom.intermediateSize == 192 && bloom.alibi);
+        QCOMPARE(bloom.headDim, 3); // nothing is turned, so it may be odd
+        QCOMPARE(parameterInventory(bloom)[1].name, std::string("transformer.word_embeddings_layernorm.weight"));
+        QCOMPARE(small(R"("slow_but_exact": true, "pretraining_tp": 2)", "bloom").issue().where,
+                 std::string("model.config.slow_but_exact"));
+        QVERIFY(small(R"("slow_but_exact": true)", "bloom").ok());
+
+        const ModelConfig mpt =
+            readModelConfig(
+                R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 128, "vocab_size": 100, "expansion_ratio": 2,
+                    "attn_config": {"clip_qkv": 8, "attn_pdrop": 0}})")
+                .value();
+        QVERIFY(mpt.hiddenSize == 64 && mpt.intermediateSize == 256 && mpt.maxPositions == 128 && mpt.clipsProjections &&
+                mpt.tableOfPositions);
+        QVERIFY(!small(R"("attn_config": {"clip_qkv": null})", "mpt")->clipsProjections);
+        QCOMPARE(small(R"("attn_config": {"attn_pdrop": 0.1})", "mpt").issue().where, std::string("model.config.attn_config.attn_pdrop"));
+        QCOMPARE(small(R"("attn_config": {"clip_qkv": "8"})", "mpt").issue().where, std::string("model.config.attn_config.clip_qkv"));
+        QCOMPARE(small(R"("attn_config": [])", "mpt").issue().where, std::string("model.config.attn_config"));
+
+        const ModelConfig neo = small(R"("attention_types": [[["global"], 1], [["local"], 1]])", "gpt_neo").value();
+        QCOMPARE(neo.localLayers, (std::vector<bool>{false, true}));
+        QVERIFY(!neo.uniformLayers() && neo.withLayers(1).localLayers.size() == 1);
+        for (const char *types : {"null", "[]", "7", R"([["global", 2]])", R"([[["global"], -1]])", R"([[["sparse"], 2]])",
+                                  R"([[["global", "local"], 100000000]])"})
+            QCOMPARE(small((R"("attention_types": )" + std::string(types)).c_str(), "gpt_neo").issue().where,
+                     std::string("model.config.attention_types"));
+    }
+
+    void apertusNanochatAndPersimmon()
+    {
+        const ModelConfig apertus = small({}, "apertus").value();
+        QVERIFY(apertus.ropeType == "llama3" && apertus.queryKeyNorm && apertus.hiddenActivation == "xielu");
+        QCOMPARE(parameterInventory(apertus)[9].name, std::string("model.layers.0.mlp.act_fn.alpha_p"));
+        QCOMPARE(small(R"("hidden_act": "xielu", "num_key_value_heads": 2)", "llama").issue().where,
+                 std::string("model.config.hidden_act"));
+        QVERIFY(small({}, "nanochat")->logitSoftcapping);
+        QVERIFY(!small(R"("final_logit_softcapping": null)", "nanochat")->logitSoftcapping);
+        const ModelConfig persimmon = small({}, "persimmon").value();
+        QVERIFY(persimmon.queryKeyNorm && persimmon.rotaryDim == persimmon.headDim / 2);
+        QVERIFY(!small(R"("qk_layernorm": false)", "persimmon")->queryKeyNorm);
+        QCOMPARE(small(R"("num_key_value_heads": 2, "qk_layernorm": true)", "stablelm").issue().where,
+                 std::string("model.config.qk_layernorm"));
     }
 
     /// Other names of a key, by attribute_map; where both are given, the other name is the one that counts.

@@ -53,9 +53,9 @@ struct PackedTrace {
 std::vector<PackedTrace> readTraces()
 {
     std::vector<PackedTrace> traces;
-    for (const char *file :
-         {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl", "gptq.jsonl", "experts.jsonl", "rotary.jsonl", "gpt_oss.jsonl",
-          "selective.jsonl", "moe_adapters.jsonl", "embedding_adapters.jsonl", "decoders.jsonl", "more_decoders.jsonl"}) {
+    for (const char *file : {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl", "gptq.jsonl", "experts.jsonl",
+                             "rotary.jsonl", "gpt_oss.jsonl", "selective.jsonl", "moe_adapters.jsonl", "embedding_adapters.jsonl",
+                             "decoders.jsonl", "more_decoders.jsonl", "older_decoders.jsonl"}) {
         std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
         std::shared_ptr<const Json> texts;
         for (std::string line; std::getline(in, line);) {
@@ -239,7 +239,7 @@ private slots:
         plan.batch.gradientAccumulation = std::min<std::int64_t>(plan.batch.gradientAccumulation, 2); // as many as are executed
         ModelConfig model = *resolveModel(plan);
         model.layers = 9;
-        for (std::vector<bool> *kinds : {&model.slidingLayers, &model.rotaryLayers, &model.denseLayers})
+        for (std::vector<bool> *kinds : {&model.slidingLayers, &model.rotaryLayers, &model.denseLayers, &model.localLayers})
             if (!kinds->empty())
                 kinds->assign(static_cast<std::size_t>(model.layers), kinds->back());
         const auto run = [&](training::Repeat repeat) {

@@ -186,6 +186,12 @@ constexpr const char *latentConfig =
     R"({"model_type": "deepseek_v3", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 128, "vocab_size": 256, "q_lora_rank": null, "kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, "n_routed_experts": 8, "moe_intermediate_size": 16, "num_experts_per_tok": 2, "n_group": 4, "topk_group": 2, "first_k_dense_replace": 1})";
 constexpr const char *optConfig =
     R"({"model_type": "opt", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 128, "vocab_size": 256, "word_embed_proj_dim": 32})";
+constexpr const char *falconConfig =
+    R"({"model_type": "falcon", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 256, "new_decoder_architecture": true, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1, "alibi": false})";
+constexpr const char *mptConfig =
+    R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 256, "max_seq_len": 64, "attn_config": {"clip_qkv": 8, "attn_pdrop": 0}})";
+constexpr const char *gptNeoConfig =
+    R"({"model_type": "gpt_neo", "hidden_size": 64, "num_layers": 2, "num_heads": 4, "vocab_size": 256, "max_position_embeddings": 64, "attention_types": [[["global", "local"], 1]]})";
 
 std::vector<std::string> planSeeds()
 {
@@ -203,7 +209,7 @@ std::vector<std::string> planSeeds()
     plan.checkpointing = Checkpointing::Full;
     plan.gpus = {"nvidia-rtx-4090-24gb"};
     seeds.push_back(writePlan(plan, PlanStyle::Complete));
-    for (const char *config : {hybridConfig, codegenConfig, latentConfig, optConfig}) {
+    for (const char *config : {hybridConfig, codegenConfig, latentConfig, optConfig, falconConfig, mptConfig, gptNeoConfig}) {
         TrainingPlan other;
         other.model = {"", config, ""};
         other.batch.sequenceLength = 32;
@@ -226,7 +232,7 @@ std::map<std::string, Subject> subjects()
            R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 256, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}})",
            R"({"model_type": "mistral", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 128, "vocab_size": 256, "layer_types": ["full_attention", "full_attention"], "pad_token_id": 0, "eos_token_id": [1, 2], "torch_dtype": "bfloat16", "rope_theta": 1e4, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}})",
            R"({"model_type": "phi3", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 256, "rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1, 1, 1, 1, 1], "long_factor": [1, 2, 3, 4, 5, 6, 7, 8]}})",
-           hybridConfig, codegenConfig, latentConfig, optConfig}}},
+           hybridConfig, codegenConfig, latentConfig, optConfig, falconConfig, mptConfig, gptNeoConfig}}},
         {"allocator",
          {feedAllocator,
           {R"({"config": {"capacity_bytes": 85899345920, "max_split_size_mb": null, "expandable_segments": false, "roundup_power2_divisions": null, )"
