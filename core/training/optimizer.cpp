@@ -3,8 +3,10 @@
 #include "core/training/optimizer_state.h"
 
 #include "core/autograd/operators.h"
+#include "core/units/checked.h"
 
-#include <map>
+#include <algorithm>
+#include <numeric>
 
 namespace headroom::training {
 
@@ -51,11 +53,8 @@ private:
     /// _multi_tensor_adam: sqrt(exp_avg_sq) of a whole group of one dtype; the variable is bound anew by the next group.
     void foreachStep(const std::vector<Tensor> &parameters)
     {
-        std::map<DType, std::vector<std::size_t>> groups;
-        for (std::size_t i = 0; i < parameters.size(); ++i)
-            groups[parameters[i].dtype()].push_back(i);
         std::vector<Tensor> roots;
-        for (const auto &[dtype, members] : groups) {
+        for (const auto &[dtype, members] : groupsByDtype(parameters)) {
             std::vector<Tensor> next;
             next.reserve(members.size());
             for (std::size_t i : members) {
@@ -87,9 +86,10 @@ private:
 class Sgd : public Optimizer
 {
 public:
-    Sgd(Tape &tape, bool momentum)
+    Sgd(Tape &tape, bool momentum, OptimizerImplementation implementation)
         : m_tape(tape)
         , m_momentum(momentum)
+        , m_grouped(implementation != OptimizerImplementation::ForLoop)
     {}
 
     void step(const std::vector<Tensor> &parameters) override
@@ -97,26 +97,50 @@ public:
         if (!m_momentum)
             return;
         m_buffers.resize(parameters.size());
-        for (std::size_t i = 0; i < parameters.size(); ++i) {
-            Tape::ParameterScope scope(m_tape, parameters[i]);
-            if (!m_buffers[i])
-                m_buffers[i] = keepStateLike(Tensor(parameters[i]->grad), "aten.clone.default");
+        if (m_grouped) {
+            for (const DtypeGroup &group : groupsByDtype(parameters))
+                for (const std::size_t i : group.members)
+                    keepBuffer(parameters, i);
+        } else {
+            for (std::size_t i = 0; i < parameters.size(); ++i)
+                keepBuffer(parameters, i);
         }
     }
 
 private:
+    void keepBuffer(const std::vector<Tensor> &parameters, std::size_t i)
+    {
+        Tape::ParameterScope scope(m_tape, parameters[i]);
+        if (!m_buffers[i])
+            m_buffers[i] = keepStateLike(Tensor(parameters[i]->grad), "aten.clone.default");
+    }
+
     Tape &m_tape;
-    bool m_momentum;
+    bool m_momentum, m_grouped;
     std::vector<Tensor> m_buffers;
 };
 
 } // namespace
 
+std::vector<DtypeGroup> groupsByDtype(const std::vector<Tensor> &parameters)
+{
+    std::vector<DtypeGroup> groups;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const auto known =
+            std::find_if(groups.begin(), groups.end(), [&](const DtypeGroup &group) { return group.dtype == parameters[i].dtype(); });
+        if (known == groups.end())
+            groups.insert(groups.begin(), {parameters[i].dtype(), {i}});
+        else
+            known->members.push_back(i);
+    }
+    return groups;
+}
+
 std::unique_ptr<Optimizer> makeOptimizer(Tape &tape, const OptimizerChoice &choice)
 {
     switch (choice.kind) {
-    case OptimizerKind::Sgd: return std::make_unique<Sgd>(tape, false);
-    case OptimizerKind::SgdMomentum: return std::make_unique<Sgd>(tape, true);
+    case OptimizerKind::Sgd: return std::make_unique<Sgd>(tape, false, choice.implementation);
+    case OptimizerKind::SgdMomentum: return std::make_unique<Sgd>(tape, true, choice.implementation);
     case OptimizerKind::Adafactor: return makeAdafactor(tape, choice.implementation == OptimizerImplementation::ForLoop);
     case OptimizerKind::Muon: return makeMuon(tape);
     case OptimizerKind::Lion:
@@ -141,7 +165,24 @@ void zeroGrad(const std::vector<Tensor> &parameters, ZeroGrad how)
         }
 }
 
-void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters, std::int64_t count)
+namespace {
+
+constexpr std::int64_t normChunk = 65536; ///< kChunkSize
+
+/// output_per_tensor of one group's norms.
+Tensor normBuffer(Tape &tape, const std::vector<Tensor> &parameters, const std::vector<std::int64_t> &counts, const DtypeGroup &group)
+{
+    std::int64_t tensors = 0, chunks = 0;
+    for (const std::size_t i : group.members) {
+        tensors += counts[i];
+        chunks = std::max(chunks, (parameters[i].sizes().elements() + normChunk - 1) / normChunk);
+    }
+    return tape.empty({checkedMultiply(tensors, chunks)}, DType::Float32, "aten._foreach_norm.Scalar (kernel buffer)");
+}
+
+} // namespace
+
+void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters, const std::vector<std::int64_t> &counts, bool kernelBuffers)
 {
     const char *norm = "aten.linalg_vector_norm.default";
     Tensor total;
@@ -149,14 +190,17 @@ void clipGradNorm(Tape &tape, const std::vector<Tensor> &parameters, std::int64_
         std::vector<Tensor> norms;
         norms.reserve(parameters.size());
         DType dtype = DType::Float16;
-        for (const Tensor &parameter : parameters) {
-            Tape::ParameterScope scope(tape, parameter);
-            norms.push_back(tape.empty({}, Tensor(parameter->grad).dtype(), norm));
-            dtype = promote(norms.back().dtype(), norms.size() == 1 ? norms.back().dtype() : dtype);
+        for (const DtypeGroup &group : groupsByDtype(parameters)) {
+            const Tensor buffer = kernelBuffers ? normBuffer(tape, parameters, counts, group) : Tensor();
+            for (const std::size_t i : group.members) {
+                Tape::ParameterScope scope(tape, parameters[i]);
+                norms.push_back(tape.empty({}, Tensor(parameters[i]->grad).dtype(), norm));
+                dtype = promote(norms.back().dtype(), norms.size() == 1 ? norms.back().dtype() : dtype);
+            }
         }
         if (norms.empty())
             return;
-        Tensor stacked = tape.empty({count}, dtype, "aten.stack.default");
+        Tensor stacked = tape.empty({std::accumulate(counts.begin(), counts.end(), std::int64_t{0})}, dtype, "aten.stack.default");
         total = tape.empty({}, dtype, norm);
     }
     Tensor shifted = unary(total, "aten.add.Tensor");

@@ -32,8 +32,11 @@ std::int64_t pagedStateBytes(OptimizerKind kind, std::int64_t elements);
 /// optimizer.zero_grad(): drops the gradients; with zeros they stay as they are.
 void zeroGrad(const std::vector<autograd::Tensor> &parameters, ZeroGrad how);
 
-/// torch.nn.utils.clip_grad_norm_(parameters, 1.0) in its foreach form. `count`: tensors whose norms are stacked, more
-/// than the parameters where those stand for a deeper model's.
-void clipGradNorm(autograd::Tape &tape, const std::vector<autograd::Tensor> &parameters, std::int64_t count);
+/// torch.nn.utils.clip_grad_norm_(parameters, 1.0) in its foreach form. `counts`: how many tensors each parameter stands for, more
+/// than one where the run stands for a deeper model's. `kernelBuffers`: with what the norms' kernel allocates on a GPU, which traces
+/// on fake tensors do not show: for each tensor as many fp32 sums as the largest has chunks of 65,536 elements
+/// (ATen/native/cuda/ForeachReduceOp.cu, _foreach_tensor_norm_cuda_impl; MultiTensorApply.cuh: kChunkSize).
+void clipGradNorm(autograd::Tape &tape, const std::vector<autograd::Tensor> &parameters, const std::vector<std::int64_t> &counts,
+                  bool kernelBuffers);
 
 } // namespace headroom::training

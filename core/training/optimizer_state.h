@@ -5,6 +5,8 @@
 #include "core/autograd/operators.h"
 #include "core/training/optimizer.h"
 
+#include <vector>
+
 namespace headroom::training {
 
 /// A tensor that lives between steps.
@@ -21,6 +23,16 @@ inline autograd::Tensor keepStateLike(const autograd::Tensor &like, const char *
 {
     return keepState(*like->tape, like.sizes(), autograd::preservedStrides(like), like.dtype(), op);
 }
+
+/// Which parameters of a list an optimizer steps together.
+struct DtypeGroup {
+    DType dtype;
+    std::vector<std::size_t> members;
+};
+
+/// _group_tensors_by_device_and_dtype: each dtype's parameters, the dtype that is first met last. The groups come out of an
+/// unordered_map, in which libstdc++ puts each new key before those that are there (ATen/native/ForeachUtils.h).
+std::vector<DtypeGroup> groupsByDtype(const std::vector<autograd::Tensor> &parameters);
 
 /// torch.optim.Adafactor, torch.optim.Muon, and bitsandbytes' optimizers.
 std::unique_ptr<Optimizer> makeAdafactor(autograd::Tape &tape, bool forLoop);

@@ -103,14 +103,11 @@ private:
         }
     }
 
-    /// _multi_tensor_adafactor, for each dtype the matrices and the vectors apart, in the order of their first member.
+    /// _multi_tensor_adafactor, in each dtype's group the matrices and the vectors apart, in the order of their first member.
     void foreachStep(const std::vector<Tensor> &parameters)
     {
-        std::vector<std::pair<DType, Members>> byDtype;
-        for (std::size_t i = 0; i < parameters.size(); ++i)
-            membersOf(byDtype, parameters[i].dtype()).push_back(i);
         std::vector<Tensor> updates;
-        for (const auto &[dtype, members] : byDtype) {
+        for (const auto &[dtype, members] : groupsByDtype(parameters)) {
             std::vector<std::pair<bool, Members>> byRank;
             for (const std::size_t i : members)
                 membersOf(byRank, m_states[i].row.defined()).push_back(i);

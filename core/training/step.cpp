@@ -115,19 +115,22 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
         return !engine && parameter.requiresGrad() ? pagedStateBytes(plan.optimizer.kind, parameter.sizes().elements()) : 0;
     };
     // What one layer counts for, where the run stands for a deeper model's.
-    std::int64_t layerTensors = 0;
+    std::vector<std::int64_t> counts; // of trainable tensors: how many of the deeper model's each stands for
+    int layer = -1;
     for (std::size_t i = 0; i < model.parameters().size(); ++i) {
         const Tensor &parameter = model.parameters()[i];
-        if (!engine && tape.trace().storages[parameter->storage].layer == 1) {
+        if (parameter->storage != noStorage) // what has no elements stands among its layer's other parameters
+            layer = tape.trace().storages[parameter->storage].layer;
+        if (!engine && layer == 1) {
             const std::int64_t elements = model.parameterElements()[i];
             result.layerTotal += elements;
             result.layerTrainable += parameter.requiresGrad() ? elements : 0;
             result.layerHostBytes += hostBytes(parameter);
-            layerTensors += parameter.requiresGrad() ? 1 : 0;
         }
+        if (parameter.requiresGrad())
+            counts.push_back(!engine && layer == 1 ? 1 + standsFor - config.layers : 1);
         result.hostBytes = checkedAdd(result.hostBytes, hostBytes(parameter));
     }
-    const std::int64_t trainableTensors = std::ssize(trainable) + (standsFor - config.layers) * layerTensors;
 
     for (int step = 0; step < steps; ++step) {
         const int now = step == 0 ? micros : laterMicros;
@@ -155,7 +158,7 @@ TrainingRun execute(const TrainingPlan &plan, const ModelConfig &config, std::in
             engine->step();
         } else if (optimizer) {
             if (plan.loop.clipGradNorm)
-                clipGradNorm(tape, trainable, trainableTensors);
+                clipGradNorm(tape, trainable, counts, plan.runtime.allocator != AllocatorKind::Rounded);
             optimizer->step(trainable);
             zeroGrad(stepped, plan.loop.zeroGrad);
         }

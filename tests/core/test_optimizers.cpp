@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Headroom developers
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/core/method_estimates.h"
+#include "tests/core/tape_events.h"
 
-#include "core/training/optimizer.h"
+#include "core/training/optimizer_state.h"
 
 #include <QtTest>
 
@@ -115,6 +116,37 @@ private slots:
         QVERIFY(muon && adam);
         QCOMPARE(muon->steady.gradients.value, 3 * 2 * 1024); // the norms'
         QCOMPARE(adam->steady.gradients.value, 0);
+    }
+
+    /// Parameters of one dtype are stepped together, the dtype that is met first last; a kernel's buffer for the norms of each group
+    /// has as many sums for each tensor as the largest has chunks.
+    void groupsOfDtypes()
+    {
+        Tape tape;
+        std::vector<Tensor> parameters, gradients;
+        for (const auto &[size, dtype] : {std::pair{std::int64_t{70000}, DType::BFloat16}, std::pair{std::int64_t{200000}, DType::Float32},
+                                          std::pair{std::int64_t{10}, DType::BFloat16}}) {
+            parameters.push_back(tape.empty({size}, dtype));
+            gradients.push_back(tape.empty({size}, dtype));
+            parameters.back()->grad = gradients.back().impl();
+            ++gradients.back()->references;
+        }
+        const std::vector<training::DtypeGroup> groups = training::groupsByDtype(parameters);
+        QCOMPARE(groups.size(), std::size_t{2});
+        QVERIFY(groups[0].dtype == DType::Float32 && groups[0].members == std::vector<std::size_t>{1});
+        QVERIFY(groups[1].dtype == DType::BFloat16 && (groups[1].members == std::vector<std::size_t>{0, 2}));
+
+        const auto births = [&](const std::vector<std::int64_t> &counts, bool buffers) {
+            const std::size_t from = tapeevents::now(tape);
+            training::clipGradNorm(tape, parameters, counts, buffers);
+            return tapeevents::birthsSince(tape, from).mid(0, 6);
+        };
+        const QString norm = " aten.linalg_vector_norm.default", buffer = " aten._foreach_norm.Scalar (kernel buffer)";
+        QCOMPARE(births({1, 1, 1}, false),
+                 (QStringList{"+4" + norm, "+2" + norm, "+2" + norm, "+12 aten.stack.default", "+4" + norm, "+4 aten.add.Tensor"}));
+        QCOMPARE(births({1, 1, 5}, true), (QStringList{"+16" + buffer, "+4" + norm, "+48" + buffer, "+2" + norm, "+2" + norm,
+                                                       "+28 aten.stack.default"})); // 4 chunks of 1, 2 chunks of 6
+        training::zeroGrad(parameters, ZeroGrad::ToNone);
     }
 
     void layersRepeatWithEach_data()
