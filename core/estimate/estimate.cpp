@@ -9,6 +9,7 @@
 #include "core/estimate/step_record.h"
 #include "core/hardware/gpu.h"
 #include "core/model/catalogue.h"
+#include "core/network/adapters.h"
 #include "core/network/gptq.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
@@ -20,6 +21,7 @@
 #include <new>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headroom {
 
@@ -152,6 +154,10 @@ void addNotes(Estimate &estimate, const Gpu *first)
              "Paged state of parameters with 100,000 elements and more is managed memory: it counts for the host here, and moves to the "
              "device for the step where there is room.");
     const Version transformers = training::transformersVersion(plan);
+    if (const auto passed = network::namesPassedBy(estimate.model, plan.method, transformers); !passed.empty())
+        note(Severity::Warning, "method",
+             fmt::format("No module of the model is called {}: PEFT passes by what matches nothing.",
+                         excerpt(fmt::format("{}", fmt::join(passed, ", ")))));
     if (estimate.model.experts > 0 && transformers < Version{5, 0})
         note(Severity::Information, "runtime.transformers",
              fmt::format(

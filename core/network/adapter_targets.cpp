@@ -42,16 +42,23 @@ const Joined *findJoined(bool mixtral, std::string_view name)
 
 } // namespace
 
+bool isSaved(std::string_view module, const std::vector<std::string> &names)
+{
+    return std::any_of(names.begin(), names.end(), [&](const std::string &name) { return module.ends_with(name); });
+}
+
 bool namesModule(std::string_view module, std::string_view name)
 {
     return module == name || (module.size() > name.size() && module.ends_with(name) && module[module.size() - name.size() - 1] == '.');
 }
 
-AdapterTargets::AdapterTargets(const ModelConfig &config, const Targets &targets, Version transformers)
-    : m_allLinear(targets.allLinear)
+AdapterTargets::AdapterTargets(const ModelConfig &config, const Method &method, Version transformers)
+    : m_allLinear(method.targets.allLinear)
+    , m_saved(method.modulesToSave)
     , m_joined(transformers >= Version{5, 0} && isJoined(config.modelType))
     , m_mixtral(config.modelType == "mixtral")
 {
+    const Targets &targets = method.targets;
     for (const std::string &name : targets.names)
         if (!meansParameter(name))
             m_names.push_back(name);
@@ -76,9 +83,12 @@ AdapterTargets::AdapterTargets(const ModelConfig &config, const Targets &targets
 
 bool AdapterTargets::takes(std::string_view module) const
 {
+    const auto isNamed = [&](const std::string &name) { return namesModule(module, name); };
+    if (std::any_of(m_saved.begin(), m_saved.end(), isNamed))
+        return false;
     if (m_allLinear)
         return module != "lm_head" && !meansParameter(module);
-    return std::any_of(m_names.begin(), m_names.end(), [&](const std::string &name) { return namesModule(module, name); });
+    return std::any_of(m_names.begin(), m_names.end(), isNamed);
 }
 
 const ParameterTarget *AdapterTargets::parameter(std::string_view name) const

@@ -22,9 +22,9 @@ struct ParameterTarget {
 class AdapterTargets
 {
 public:
-    AdapterTargets(const ModelConfig &config, const Targets &targets, Version transformers);
+    AdapterTargets(const ModelConfig &config, const Method &method, Version transformers);
 
-    /// Whether the Linear of that name is adapted.
+    /// Whether the Linear of that name is adapted: modules to save are not, whatever the targets say.
     bool takes(std::string_view module) const;
     /// "all-linear" leaves embeddings out.
     bool takesEmbedding(std::string_view module) const { return !m_allLinear && takes(module); }
@@ -36,11 +36,14 @@ public:
 
 private:
     bool m_allLinear;
-    std::vector<std::string> m_names;
+    std::vector<std::string> m_names, m_saved;
     bool m_joined;  ///< the experts of a layer are one tensor, and PEFT knows which Linears they were
     bool m_mixtral; ///< which had names of its own for them
     std::vector<ParameterTarget> m_parameters;
 };
+
+/// PEFT's rule for modules_to_save: any module whose full name ends so (peft/utils/other.py: _set_trainable).
+bool isSaved(std::string_view module, const std::vector<std::string> &names);
 
 /// PEFT's rule for target_modules: the name itself or what follows one of its dots.
 bool namesModule(std::string_view module, std::string_view name);

@@ -14,7 +14,10 @@ namespace headroom::network {
 void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method, const ModelConfig &config,
                  Version transformers);
 
-/// Names in method.targets and method.modules_to_save that match no module, as PEFT would complain.
+/// Names in method.targets and method.modules_to_save that match no module: PEFT passes them by as long as one target matches.
+std::vector<std::string> namesPassedBy(const ModelConfig &config, const Method &method, Version transformers);
+
+/// What PEFT would stop at in method.targets and method.modules_to_save, or what is not executed yet.
 std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method, Version transformers);
 
 } // namespace headroom::network

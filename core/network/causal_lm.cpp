@@ -69,6 +69,7 @@ public:
         if (module.lora) {
             m_model.take(module.lora->a, true);
             m_model.take(module.lora->b, true);
+            m_model.take(module.lora->magnitude, true);
         }
         m_model.take(module.saved, true);
     }

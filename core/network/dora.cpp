@@ -8,6 +8,8 @@ using namespace autograd;
 
 namespace {
 
+constexpr const char *doraEmbedding = "lora_magnitude_vector";
+
 /// dequantize_module_weight: the weight itself, or what its codes stand for.
 Tensor dequantizedWeight(Tape &tape, const Linear &module)
 {
@@ -69,6 +71,45 @@ Tensor initialMagnitude(Tape &tape, const Linear &module)
     if (half)
         loraWeight = toCopy(loraWeight, DType::Float16);
     return weightNorm(tape, weight, loraWeight);
+}
+
+Tensor initialMagnitude(Tape &tape, const Embedding &module)
+{
+    Tape::NoGrad noGrad(tape);
+    const bool half = module.lora->a.dtype() == DType::Float16; // computed in fp32
+    const Tensor a = half ? toCopy(module.lora->a, DType::Float32) : module.lora->a;
+    const Tensor b = half ? toCopy(module.lora->b, DType::Float32) : module.lora->b;
+    Tensor loraWeight = mm(b, a);
+    if (half)
+        loraWeight = toCopy(loraWeight, DType::Float16);
+    return weightNorm(tape, transposed2d(module.weight), loraWeight);
+}
+
+DoraRows doraRows(const Embedding &module, const Tensor &indices)
+{
+    Tape &tape = *indices->tape;
+    const Tensor a = transposed2d(module.lora->a), b = transposed2d(module.lora->b);
+    Tape::Scope scope(tape, doraEmbedding);
+    const Tensor product = matmul(a, b);
+    if (halted(product))
+        return {};
+    const Tensor loraWeight = transposed2d(product);
+    const Tensor norm = weightNorm(tape, transposed2d(module.weight), tape.detach(loraWeight));
+    const Tensor scale = div(module.lora->magnitude, norm);
+    Tensor update;
+    {
+        Tensor scaled;
+        {
+            Tensor through;
+            {
+                const Tensor rows = embedding(a, indices);
+                through = matmul(rows, b);
+            }
+            scaled = mul(scale, through);
+        }
+        update = mulNumber(scaled);
+    }
+    return {scale, update};
 }
 
 Tensor doraUpdate(const Linear &module, const Tensor &x, const Tensor &baseResult)

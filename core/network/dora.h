@@ -6,8 +6,8 @@
 
 namespace headroom::network {
 
-/// PEFT 0.21's DoRA (peft/tuners/lora/dora.py: DoraLinearLayer): a trained magnitude for each output of an adapted Linear.
-/// Neither function is to be called within a stopped recomputation.
+/// PEFT 0.21's DoRA (peft/tuners/lora/dora.py): a trained magnitude for each output of an adapted Linear or embedding.
+/// No function here is to be called within a stopped recomputation.
 
 /// update_layer(): the magnitude starts as the norm of the base's rows, which takes the base's weight, dequantised where it
 /// is quantised, and the adapter's product of the same size.
@@ -17,5 +17,14 @@ Tensor initialMagnitude(Tape &tape, const Linear &module);
 /// an identity matrix of the input's width through the adapter. `baseResult`: what the base returned for `x`; undefined
 /// where `x` was dropped out and the product with the base is taken again.
 Tensor doraUpdate(const Linear &module, const Tensor &x, const Tensor &baseResult);
+
+/// The same for an embedding (DoraEmbeddingLayer): a magnitude for each of the model's dimensions.
+Tensor initialMagnitude(Tape &tape, const Embedding &module);
+
+/// What an embedding's DoRA adds, and what it multiplies the rows that were found by (DoraEmbeddingLayer.forward).
+struct DoraRows {
+    Tensor scale, update;
+};
+DoraRows doraRows(const Embedding &module, const Tensor &indices);
 
 } // namespace headroom::network

@@ -250,6 +250,16 @@ Tensor Embedding::adapted(const Tensor &indices) const
     if (wrappedRequiresGrad)
         result->requiresGrad = true;
     const DType resultDtype = result.dtype();
+    if (lora->magnitude) {
+        {
+            DoraRows dora = doraRows(*this, indices);
+            if (scale)
+                dora.update = mul(dora.update, to(scale, dora.update.dtype()));
+            const Tensor scaled = mul(dora.scale, result);
+            result = add(scaled, dora.update);
+        }
+        return to(result, resultDtype);
+    }
     const Tensor a = transposed2d(lora->a), b = transposed2d(lora->b);
     const Tensor rows = embedding(a, indices);
     Tensor update = matmul(rows, b);

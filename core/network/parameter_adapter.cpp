@@ -40,8 +40,8 @@ ActiveParameter::ActiveParameter(const AdaptableParameter &parameter)
         if (!halted(update))
             m_left = to(update, dtype);
     } else {
+        m_right = factorA(parameter); // get_delta_factors: A's views come first, so B's gradient does in backward
         m_left = factorB(parameter);
-        m_right = factorA(parameter);
         if (parameter.transposed && !halted(m_left)) {
             Tensor left = transpose(m_right, 1, 2);
             m_right = transpose(m_left, 1, 2);

@@ -230,6 +230,18 @@ std::optional<Issue> unsupported(const TrainingPlan &plan, const ModelConfig &mo
         return refuse("method.quantization",
                       "latent attention hands its latents on in four dimensions: bitsandbytes' LLM.int8() takes three at most, and stops",
                       "choose nf4");
+    const bool sharedInAllLayers = model.modelType == "glm4_moe" || model.modelType == "sarvam_moe" ||
+                                   model.modelType == "granitemoehybrid" || model.modelType == "deepseek_v3" ||
+                                   model.modelType == "glm4_moe_lite";
+    const bool inNibbles = plan.method.quantization != Quantization::Int8 && plan.method.quantization != Quantization::GptqInt4;
+    if (plan.method.kind == MethodKind::Qlora && !inNibbles && sharedInAllLayers && model.sharedExpertIntermediateSize == 0)
+        return refuse("method.quantization",
+                      "the MLP that all tokens go to is 0 wide: no kernel of this kind takes weights without elements", "choose nf4");
+    if (plan.attention == AttentionKind::Eager && model.latentWidth > 0 && model.keyValueHeads != model.heads)
+        return refuse("attention",
+                      "latent attention makes keys and values for every head, and eager attention repeats them where num_key_value_heads "
+                      "says that they are fewer: transformers stops",
+                      "set it to sdpa, or model.config.num_key_value_heads to num_attention_heads");
     if (plan.attention == AttentionKind::FlashAttention2 && model.latentWidth > 0 &&
         model.valueHeadDim != checkedAdd(model.plainHeadDim, model.rotaryDim))
         return refuse("attention",

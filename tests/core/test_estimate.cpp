@@ -247,13 +247,41 @@ private slots:
         set(plan, "method.kind", "lora");
         set(plan, "method.targets", R"(["c_attn"])");
         QCOMPARE(estimate(plan).issue().where, std::string("method.targets"));
+        set(plan, "method.targets", R"(["q_proj", "mlp"])"); // a module, but no Linear
+        QCOMPARE(estimate(plan).issue().where, std::string("method.targets"));
         set(plan, "method.targets", R"(["q_proj"])");
-        set(plan, "method.modules_to_save", R"(["score"])");
+        set(plan, "method.modules_to_save", R"(["q_proj"])"); // nothing is left to adapt
+        QCOMPARE(estimate(plan).issue().where, std::string("method.targets"));
+        set(plan, "method.modules_to_save", R"(["self_attn"])");
         QCOMPARE(estimate(plan).issue().where, std::string("method.modules_to_save"));
         plan.model.config = R"({"model_type": "mixtral", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
             "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 100, "num_local_experts": 4})";
         set(plan, "method.modules_to_save", R"(["gate"])"); // there is one, but it is no Linear
         QVERIFY(estimate(plan).issue().what.find("module of its own kind") != std::string::npos);
+    }
+
+    /// PEFT passes names by that match nothing, as long as one matches, and adapts no module that is saved.
+    void namesThatMatchNothingArePassedBy()
+    {
+        TrainingPlan plan = smallPlan();
+        set(plan, "method.kind", "lora");
+        set(plan, "method.targets", R"(["q_proj"])");
+        const auto one = estimate(plan).value();
+        set(plan, "method.targets", R"(["q_proj", "c_attn"])");
+        set(plan, "method.modules_to_save", R"(["score"])");
+        const auto more = estimate(plan).value();
+        QCOMPARE(more->peak.allocated, one->peak.allocated);
+        QCOMPARE(more->parametersTrainable, one->parametersTrainable);
+        const auto passed = [](const Estimate &e) {
+            return std::count_if(e.notes.begin(), e.notes.end(), [](const Note &note) {
+                return note.severity == Severity::Warning && note.text.find("c_attn, score") != std::string::npos;
+            });
+        };
+        QCOMPARE(passed(*more), std::ptrdiff_t{1});
+        QCOMPARE(passed(*one), std::ptrdiff_t{0});
+        set(plan, "method.targets", "all-linear");
+        set(plan, "method.modules_to_save", R"(["q_proj"])");
+        QVERIFY(estimate(plan).ok());
     }
 
     /// What the libraries themselves stop at.
@@ -266,6 +294,12 @@ private slots:
             "intermediate_size": 96, "vocab_size": 100, "q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 16,
             "qk_rope_head_dim": 16, "v_head_dim": 16})";
         QVERIFY(estimate(plan).ok());
+        const std::string config = plan.model.config;
+        plan.model.config.insert(1, R"("num_key_value_heads": 2, )"); // eager attention would repeat keys and values
+        QVERIFY(estimate(plan).ok());
+        set(plan, "attention", "eager");
+        QCOMPARE(estimate(plan).issue().where, std::string("attention"));
+        plan.model.config = config;
         set(plan, "attention", "flash-attention-2"); // queries and keys are 32 wide, values 16
         QCOMPARE(estimate(plan).issue().where, std::string("attention"));
         set(plan, "attention", "sdpa");
