@@ -6,6 +6,14 @@ namespace headroom::network {
 
 using autograd::Role;
 
+Builder Builder::leaving(const char *linear) const
+{
+    Builder other = *this;
+    if (m_quantizer && m_quantizer->kind() != Quantization::GptqInt4)
+        other.m_left = linear;
+    return other;
+}
+
 Tensor Builder::parameter(const Dims &sizes, const char *op) const
 {
     Tensor t = m_tape.empty(sizes, m_weights, fromHost() ? "aten.empty.memory_format" : op);
@@ -25,7 +33,7 @@ Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t o
     Tape::Scope scope(m_tape, names.self);
     Linear linear{};
     linear.names = names;
-    if (m_quantizer)
+    if (m_quantizer && m_left != names.self)
         linear.quantized = m_quantizer->quantize({out, in});
     else
         linear.weight = parameter({out, in});

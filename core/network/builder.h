@@ -5,6 +5,8 @@
 #include "core/network/modules.h"
 #include "core/units/version.h"
 
+#include <string_view>
+
 namespace headroom::network {
 
 /// Makes modules with their parameters on the device, one tensor after the other as from_config() does.
@@ -22,6 +24,9 @@ public:
     DType weights() const { return m_weights; }
     /// Quantised models come from the host tensor by tensor: what is computed while a model is built stays there.
     bool fromHost() const { return m_quantizer != nullptr; }
+
+    /// The same, which leaves the Linear of that name as it is where bitsandbytes quantises the others.
+    Builder leaving(const char *linear) const;
 
     Tensor parameter(const Dims &sizes, const char *op = "aten.empty.memory_format") const;
     /// A buffer: counted with the weights, never trained.
@@ -44,6 +49,7 @@ private:
     Tape &m_tape;
     DType m_weights;
     Quantizer *m_quantizer;
+    std::string_view m_left; ///< a Linear that is not quantised
 };
 
 } // namespace headroom::network

@@ -30,11 +30,20 @@ public:
     {}
 
 protected:
-    std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t) const override
+    std::unique_ptr<Block> makeLayer(const Builder &builder, std::int64_t index) const override
     {
-        return std::make_unique<OlmoDecoderLayer>(builder, m_config, m_attention, m_kind);
+        return std::make_unique<OlmoDecoderLayer>(isLeft(index) ? builder.leaving("mlp.down_proj") : builder, m_config, m_attention,
+                                                  m_kind);
     }
     DType rotaryDtype(DType) const override { return DType::Float32; }
+
+private:
+    /// transformers 5 does not quantise the module of a model's last parameter (quantizers/base.py, get_keys_to_not_convert): the
+    /// output head, or a norm where that is tied. Here norms have no parameters.
+    bool isLeft(std::int64_t index) const
+    {
+        return m_config.tiedEmbeddings && index + 1 == m_config.layers && m_transformers >= Version{5, 0};
+    }
 };
 
 } // namespace

@@ -39,7 +39,7 @@ void castBias(Tape &tape, const Tensor &bias, DType dtype)
 Tensor computeGemm4bit(const Tensor &x, const QuantizedWeight &weight, const Tensor &bias)
 {
     Tape &tape = *x->tape;
-    const std::int64_t out = weight.sizes[0], in = weight.sizes[1], tokens = x.sizes().elements() / in;
+    const std::int64_t out = weight.sizes[0], in = weight.sizes[1], tokens = x.sizes().leading().elements();
     if (fusedGemm4bit(weight.gpu, x.dtype(), tokens, out, in)) {
         tape.countFlops(2.0 * static_cast<double>(tokens * in) * static_cast<double>(out));
         const Tensor rows = contiguous(x);
@@ -139,6 +139,24 @@ void quantizeRows(const Tensor &x, Tensor &codes, Tensor &scales)
     const Tensor any = tape.empty({}, DType::Bool, "bitsandbytes.int8_vectorwise_quant.default > aten.any.default");
 }
 
+/// int8_linear_matmul. cuBLASLt takes inputs that are multiples of 4 alone: others are multiplied in fp32.
+Tensor multiplyCodes(Tape &tape, std::int64_t rows, const QuantizedWeight &weight)
+{
+    const std::int64_t out = weight.sizes[0], in = weight.sizes[1];
+    tape.countFlops(2.0 * static_cast<double>(rows * in) * static_cast<double>(out));
+    const Tensor sums = tape.empty({rows, out}, DType::Int32, "bitsandbytes.int8_linear_matmul.default > aten.empty.memory_format");
+    if (in % 4 != 0) {
+        Tensor product;
+        {
+            const Tensor codes = tape.empty({rows, in}, DType::Float32, "bitsandbytes.int8_linear_matmul.default > aten._to_copy.default");
+            const Tensor rest = tape.empty(weight.sizes, DType::Float32, "bitsandbytes.int8_linear_matmul.default > aten._to_copy.default");
+            product = tape.empty({rows, out}, DType::Float32, "bitsandbytes.int8_linear_matmul.default > aten.mm.default");
+        }
+        const Tensor result = tape.empty({rows, out}, DType::Int32, "bitsandbytes.int8_linear_matmul.default > aten._to_copy.default");
+    }
+    return sums;
+}
+
 Tensor linear8bit(const Tensor &input, const std::shared_ptr<QuantizedWeight> &weight, const Tensor &bias)
 {
     Tape &tape = *input->tape;
@@ -151,8 +169,7 @@ Tensor linear8bit(const Tensor &input, const std::shared_ptr<QuantizedWeight> &w
         flat = reshape(input, {rows, input.size(-1)});
         Tensor codes, scales;
         quantizeRows(flat, codes, scales);
-        tape.countFlops(2.0 * static_cast<double>(rows * input.size(-1)) * static_cast<double>(out));
-        const Tensor sums = tape.empty({rows, out}, DType::Int32, "bitsandbytes.int8_linear_matmul.default > aten.empty.memory_format");
+        const Tensor sums = multiplyCodes(tape, rows, *weight);
         const Tensor half = tape.empty({rows, out}, DType::Float16, "bitsandbytes.int8_mm_dequant.default > aten.empty_like.default");
         output = to(half, input.dtype());
         Dims sizes = input.sizes();
