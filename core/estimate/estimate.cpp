@@ -155,7 +155,7 @@ void addNotes(Estimate &estimate, const Gpu *first)
              "device for the step where there is room.");
     const Version transformers = training::transformersVersion(plan);
     if (const auto passed = network::namesPassedBy(estimate.model, plan.method, transformers); !passed.empty())
-        note(Severity::Warning, "method",
+        note(Severity::Warning, "method.targets",
              fmt::format("No module of the model is called {}: PEFT passes by what matches nothing.",
                          excerpt(fmt::format("{}", fmt::join(passed, ", ")))));
     if (estimate.model.experts > 0 && transformers < Version{5, 0})

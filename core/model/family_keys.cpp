@@ -92,7 +92,9 @@ void readScoredExperts(ConfigReader &reader, ModelConfig &config, const ModelFam
     config.experts = reader.count("n_routed_experts", family.experts, mostWidth);
     config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
     config.expertIntermediateSize = reader.count("moe_intermediate_size", family.expertWidth, mostIntermediate);
-    config.sharedExpertIntermediateSize = checkedMultiply(reader.count("n_shared_experts", 1, mostWidth), config.expertIntermediateSize);
+    // Of 0 shared experts an MLP without width is made, which runs.
+    config.sharedExpertIntermediateSize =
+        checkedMultiply(reader.countFromZero("n_shared_experts", 1, mostWidth), config.expertIntermediateSize);
     const bool deepSeek = config.modelType == "deepseek_v3";
     config.expertGroups = reader.count("n_group", deepSeek ? 8 : 1, mostWidth);
     config.bestExpertGroups = reader.count("topk_group", deepSeek ? 4 : 1, mostWidth);
@@ -127,6 +129,24 @@ bool hasLatentAttention(std::string_view modelType)
     return modelType == "deepseek_v3" || modelType == "glm4_moe_lite" || modelType == "youtu";
 }
 
+namespace {
+
+/// DeepseekV3Config and YoutuConfig keep a head_dim that is given, and make their cosines that wide.
+void checkOwnHeadDim(ConfigReader &reader, const ModelConfig &config)
+{
+    const bool null = reader.isNull("head_dim");
+    if (config.modelType == "glm4_moe_lite" || (!null && reader.find("head_dim") == nullptr))
+        return;
+    const std::int64_t dim = null ? config.hiddenSize / config.heads : reader.count("head_dim", config.rotaryDim, mostWidth);
+    if (dim != config.rotaryDim)
+        reader.fail(reader.lineOf("head_dim", 0), "head_dim",
+                    fmt::format("cosines for {} dimensions are made for it, but qk_rope_head_dim turns {}: transformers stops", dim,
+                                config.rotaryDim),
+                    "leave it out, or give both the same number");
+}
+
+} // namespace
+
 void readLatentAttention(ConfigReader &reader, ModelConfig &config)
 {
     const bool lite = config.modelType == "glm4_moe_lite";
@@ -139,10 +159,7 @@ void readLatentAttention(ConfigReader &reader, ModelConfig &config)
     if (config.rotaryDim % 2 != 0)
         reader.fail(reader.lineOf("qk_rope_head_dim", 0), "qk_rope_head_dim",
                     fmt::format("{} is odd, but rotary embeddings turn pairs", config.rotaryDim), "give an even number");
-    if (config.keyValueHeads != config.heads)
-        reader.fail(reader.lineOf("num_key_value_heads", 0), "num_key_value_heads",
-                    "latent attention makes keys and values for every head: transformers stops with fewer",
-                    "make it equal to num_attention_heads");
+    checkOwnHeadDim(reader, config);
 }
 
 void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &family)
@@ -154,12 +171,8 @@ void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &f
     config.experts = optional ? reader.countFromZero(key, family.experts, mostWidth) : reader.count(key, family.experts, mostWidth);
     if (config.modelType == "granitemoeshared" || optional)
         config.sharedExpertIntermediateSize = reader.countFromZero("shared_intermediate_size", optional ? 1024 : 0, mostIntermediate);
-    if (config.experts == 0) {
-        if (config.sharedExpertIntermediateSize == 0)
-            reader.fail(reader.lineOf("shared_intermediate_size", 0), "shared_intermediate_size",
-                        "0, and there are no experts: a layer would have no MLP", fmt::format("give it or {}", key));
+    if (config.experts == 0)
         return;
-    }
     config.expertsPerToken = reader.count("num_experts_per_tok", family.expertsPerToken, mostWidth);
     if (config.expertsPerToken > config.experts)
         reader.fail(reader.lineOf("num_experts_per_tok", 0), "num_experts_per_tok",
@@ -172,6 +185,25 @@ void readExperts(ConfigReader &reader, ModelConfig &config, const ModelFamily &f
     if (config.modelType == "qwen2_moe" || config.modelType == "qwen3_moe")
         config.denseLayers = readDenseLayers(reader, config);
 }
+
+namespace {
+
+/// GraniteMoeHybridConfig.validate_architecture, which looks at the sizes of layers that a model need not have.
+void checkStateSpaceSizes(ConfigReader &reader, const ModelConfig &config)
+{
+    const std::int64_t width = checkedMultiply(reader.count("mamba_expand", 2, mostWidth), config.hiddenSize);
+    const std::int64_t heads = reader.count("mamba_n_heads", 128, mostWidth);
+    const JsonValue *given = reader.find("mamba_d_head");
+    const bool derived = given == nullptr || given->string() != nullptr;
+    const std::int64_t dim = derived ? width / heads : reader.count("mamba_d_head", 1, mostWidth);
+    if (!reader.issue() && (width % heads != 0 || checkedMultiply(dim, heads) != width))
+        reader.fail(
+            reader.lineOf("mamba_n_heads", 0), "mamba_n_heads",
+            fmt::format("{} heads of {} are not mamba_expand times hidden_size, which is {}: transformers stops", heads, dim, width),
+            "give a number that divides it, and mamba_d_head what remains, or leave that out");
+}
+
+} // namespace
 
 void readHybrid(ConfigReader &reader, ModelConfig &config)
 {
@@ -190,6 +222,7 @@ void readHybrid(ConfigReader &reader, ModelConfig &config)
                                "models whose layers are all \"attention\" are");
     }
     config.rotates = reader.text("position_embedding_type", "") == "rope";
+    checkStateSpaceSizes(reader, config);
 }
 
 void readOpt(ConfigReader &reader, ModelConfig &config)

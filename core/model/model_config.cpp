@@ -73,6 +73,11 @@ std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool s
     }
     if (config.modelType == "phi3" && (*name == "su" || *name == "yarn"))
         return "longrope"; // as Phi3Config reads its older names
+    if (config.modelType == "phi3" && *name != "longrope" && *name != "default") {
+        reader.fail(type->line, path, fmt::format("\"{}\": Phi3Config takes longrope alone, and transformers stops", excerpt(*name)),
+                    "write longrope, or leave it out");
+        return {};
+    }
     if (config.modelType == "hunyuan_v1_dense" && *name == "dynamic" && rope->find("alpha") != nullptr)
         return "default"; // "alpha" changes the base alone (HunYuanDenseV1RotaryEmbedding: ntk_alpha)
     for (const std::string_view known : ropeTypes)
@@ -87,7 +92,14 @@ constexpr std::int64_t gptJRotaryDim = 64; ///< GPTJConfig, CodeGenConfig: rotar
 
 bool isGptJ(std::string_view modelType) { return modelType == "gptj" || modelType == "codegen"; }
 
-/// How many of a head's dimensions are rotated: int(head_dim * partial_rotary_factor).
+void failOddHead(ConfigReader &reader, const ModelConfig &config)
+{
+    reader.fail(reader.lineOf("head_dim", 0), "head_dim", fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim),
+                "give an even head_dim");
+}
+
+/// How many of a head's dimensions are rotated: int(head_dim * partial_rotary_factor), and one more where that is odd, for the
+/// cosines are made for pairs. Phi, StableLM and Persimmon cut out the odd number, and stop.
 std::int64_t readRotaryDim(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
 {
     if (isGptJ(config.modelType)) { // a number of dimensions; null: all of the head
@@ -123,11 +135,15 @@ std::int64_t readRotaryDim(ConfigReader &reader, const ModelConfig &config, cons
         factor = *number;
     }
     const auto dim = static_cast<std::int64_t>(static_cast<double>(config.headDim) * factor);
-    if (dim < 2 || dim % 2 != 0)
+    const bool cutsOut = config.modelType == "phi" || config.modelType == "stablelm" || config.modelType == "persimmon";
+    const bool whole = dim == config.headDim; // refused with head_dim
+    if (dim < 1 || (dim % 2 != 0 && cutsOut && !whole))
         reader.fail(given == nullptr ? 0 : given->line, family.partialRotaryKey,
                     fmt::format("of {} dimensions {} would be rotated, but rotary embeddings turn pairs", config.headDim, dim),
                     "give a factor that leaves an even number");
-    return dim;
+    if (dim % 2 != 0 && whole)
+        failOddHead(reader, config);
+    return dim + dim % 2;
 }
 
 /// no_rope_layers of smollm3: 1 where a layer rotates; else every n-th layer does not.
@@ -210,9 +226,14 @@ std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &con
                                      ? reader.count("sliding_window_pattern", family.windowPattern, mostLayerNumber)
                                      : family.windowPattern;
     if (!config.slidingWindow) {
-        // Ministral and CWM make a mask of sliding attention whether a layer needs it or not.
-        const bool always = family.window == WindowRule::Listed || family.window == WindowRule::PatternFromFirst;
-        if (always || (family.window == WindowRule::Pattern && (!given || std::find(given->begin(), given->end(), true) != given->end())))
+        const bool switchedOff = family.window == WindowRule::Qwen2Moe && !reader.flag("use_sliding_window", false);
+        if (switchedOff) // a window of 0 tokens (Qwen2MoeConfig)
+            return given.value_or(std::vector<bool>());
+        // Ministral, CWM and Qwen2-MoE make a mask of sliding attention whether a layer needs it or not.
+        const bool always =
+            family.window == WindowRule::Listed || family.window == WindowRule::PatternFromFirst || family.window == WindowRule::Qwen2Moe;
+        const bool listed = given && std::find(given->begin(), given->end(), true) != given->end();
+        if (always || listed || (family.window == WindowRule::Pattern && !given))
             reader.fail(reader.lineOf("sliding_window", 0), "sliding_window", "layers of sliding attention need a window",
                         "give its number of tokens");
         return {};
@@ -267,19 +288,51 @@ void refuseWhereClassesStop(ConfigReader &reader, const ModelConfig &config, con
     if (config.modelType == "codegen" && config.heads % 4 != 0) // mp_num (modeling_codegen.py: _split_heads)
         reader.fail(line, keys.heads, fmt::format("{} is not a multiple of 4, the parts in which CodeGen keeps its heads", config.heads),
                     "give a multiple of 4");
-    // BitNet: attn_sub_norm, Helium: o_proj take what attention gives for hidden_size wide.
-    const bool asWideAsHidden = config.modelType == "bitnet" || config.modelType == "helium";
+    // BitNet: attn_sub_norm, Helium: o_proj take what attention gives for hidden_size wide, OLMoE: q_norm what it gets.
+    const bool asWideAsHidden = config.modelType == "bitnet" || config.modelType == "helium" || config.modelType == "olmoe";
     if (asWideAsHidden && config.heads * config.headDim != config.hiddenSize)
         reader.fail(reader.lineOf("head_dim", line), "head_dim",
                     fmt::format("{} heads of {} are not the hidden size of {}, as the {} class takes them to be", config.heads,
                                 config.headDim, config.hiddenSize, config.modelType),
-                    fmt::format("write {}", std::max<std::int64_t>(1, config.hiddenSize / config.heads)));
+                    config.hiddenSize % config.heads == 0
+                        ? fmt::format("write {}", config.hiddenSize / config.heads)
+                        : fmt::format("make {} a multiple of {} and leave head_dim out", keys.hidden, keys.heads));
+    // Their cosines are made for a head_dim that is given, their heads are hidden_size / num_attention_heads wide.
+    if (config.modelType == "stablelm" || config.modelType == "persimmon") {
+        const std::int64_t given = reader.count("head_dim", config.headDim, mostWidth);
+        ModelConfig other = config;
+        other.headDim = given;
+        if (given != config.headDim && readRotaryDim(reader, other, *findModelFamily(config.modelType)) !=
+                                           readRotaryDim(reader, config, *findModelFamily(config.modelType)))
+            reader.fail(reader.lineOf("head_dim", line), "head_dim",
+                        fmt::format("{} is another width than that of this class's heads, {}: transformers stops", given, config.headDim),
+                        "leave it out");
+    }
     if (config.modelType == "internlm3" && config.queryKeyValueBias != config.mlpBias)
         reader.fail(reader.lineOf("qkv_bias", reader.lineOf("bias", reader.lineOf("attention_bias", line))), "qkv_bias",
                     "transformers stops where it is another than bias", "give both the same value");
     if (config.modelType == "iquestcoder" && reader.flag("use_sliding_window", false))
         reader.fail(reader.lineOf("use_sliding_window", line), "use_sliding_window", "transformers stops: this class has no sliding window",
                     "leave it out");
+}
+
+/// Ministral 3 scales its queries by two of the rotary parameters, which transformers fills in where there are none at all, and the
+/// number of positions for three kinds of rotation (modeling_ministral3.py: get_llama_4_attn_scale).
+void checkMinistral3Rope(ConfigReader &reader, const ModelConfig &config)
+{
+    std::string_view key;
+    const JsonValue *rope = findRope(reader, key);
+    if (rope == nullptr || rope->object() == nullptr || rope->object()->empty())
+        return;
+    const bool filledIn = config.ropeType == "yarn" || config.ropeType == "llama3" || config.ropeType == "longrope";
+    for (const std::string_view needed : {"llama_4_scaling_beta", "original_max_position_embeddings"}) {
+        const JsonValue *value = rope->find(needed);
+        if ((value == nullptr || !value->number()) && !(filledIn && value == nullptr && needed != "llama_4_scaling_beta"))
+            reader.fail(value == nullptr ? rope->line : value->line, joinPath(key, needed),
+                        value == nullptr ? "missing: transformers scales queries by it, and stops"
+                                         : fmt::format("must be a number, not {}", value->typeName()),
+                        "take it from the model's own config.json");
+    }
 }
 
 void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
@@ -411,17 +464,21 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
                     fmt::format("must be a whole number, not null: transformers stops for models of type {}", config.modelType),
                     family.headDim == 0 ? "leave it out for hidden_size / num_attention_heads" : "write the width of one head");
     const bool derivedHeadDim = !givenHeadDim && (nullHeadDim || family.headDim == 0);
-    // Some classes demand it in any case; the others where head_dim is derived, for a remainder would be lost.
-    if (!reader.issue() && (derivedHeadDim || family.dividesHidden) && config.hiddenSize % config.heads != 0)
+    // Some classes demand it; in the others a remainder is lost where head_dim is derived.
+    if (!reader.issue() && family.dividesHidden && config.hiddenSize % config.heads != 0)
         reader.fail(reader.lineOf(keys.hidden, json.line), keys.hidden,
                     fmt::format("{} is not a multiple of the {} attention heads", config.hiddenSize, config.heads),
-                    family.dividesHidden ? "hidden_size must be a multiple of num_attention_heads" : "or give head_dim");
+                    "hidden_size must be a multiple of num_attention_heads");
+    if (!reader.issue() && derivedHeadDim && config.hiddenSize < config.heads)
+        reader.fail(reader.lineOf(keys.heads, json.line), keys.heads,
+                    fmt::format("{} heads cannot share a hidden size of {}", config.heads, config.hiddenSize),
+                    "lower it, or give head_dim");
     config.headDim = derivedHeadDim ? config.hiddenSize / config.heads
                      : readsHeadDim ? reader.count("head_dim", family.headDim, mostWidth)
                                     : family.headDim;
-    if (!reader.issue() && !family.learnedPositions && !family.linearBiases && config.headDim % 2 != 0)
-        reader.fail(reader.lineOf("head_dim", json.line), "head_dim",
-                    fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim), "give an even head_dim");
+    const bool rotatesWhole = !family.learnedPositions && !family.linearBiases && !family.readsPartialRotary && !isGptJ(config.modelType);
+    if (!reader.issue() && rotatesWhole && config.headDim % 2 != 0)
+        failOddHead(reader, config);
 
     const bool tableOfPositions = family.learnedPositions || isGptJ(config.modelType) || config.modelType == "mpt";
     config.tableOfPositions = tableOfPositions;
@@ -443,6 +500,8 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     config.ropeType = readRopeType(reader, config, false);
     config.slidingRopeType = readRopeType(reader, config, true);
     config.rotaryDim = readRotaryDim(reader, config, family);
+    if (config.modelType == "ministral3")
+        checkMinistral3Rope(reader, config);
     if (hasLatentAttention(config.modelType))
         readLatentAttention(reader, config);
     if (config.modelType == "smollm3")

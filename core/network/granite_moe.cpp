@@ -122,7 +122,7 @@ public:
         m_postAttentionNorm = builder.norm("post_attention_layernorm", c.hiddenSize);
         if (c.experts > 0)
             m_moe.emplace(builder, c);
-        if (c.sharedExpertIntermediateSize > 0)
+        if (m_hybrid || c.sharedExpertIntermediateSize > 0) // the hybrid's may be without width
             m_shared.emplace(builder, c);
         if (m_hybrid)
             m_attention.emplace(builder, c, attention);

@@ -164,7 +164,7 @@ private slots:
         QTest::newRow("hunyuan_v1_dense, missing") << R"("model_type": "hunyuan_v1_dense")" << 0;
         QTest::newRow("hunyuan_v1_dense, null") << R"("model_type": "hunyuan_v1_dense", "head_dim": null)" << 0;
         QTest::newRow("ministral, missing") << R"("model_type": "ministral")" << 0;
-        QTest::newRow("stablelm does not read it") << R"("model_type": "stablelm", "head_dim": 32)" << 64;
+        QTest::newRow("stablelm does not read it") << R"("model_type": "stablelm", "head_dim": 65)" << 64;
     }
     void headDimOfEachClass()
     {
@@ -179,6 +179,91 @@ private slots:
             QCOMPARE(config->headDim, std::int64_t{headDim});
         else
             QVERIFY2(config.issue().where == "model.config.head_dim", config.issue().where.c_str());
+    }
+
+    /// Sizes and keys at which transformers 5.24 stops, and such beside them that it runs: each was tried there.
+    void whereClassesStop_data()
+    {
+        QTest::addColumn<QString>("keys");
+        QTest::addColumn<QString>("where"); // empty: runs
+        const char *head = "model.config.head_dim", *window = "model.config.sliding_window",
+                   *rotated = "model.config.partial_rotary_factor";
+        const QString latent = R"("num_key_value_heads": 4, "qk_rope_head_dim": 32)";
+        QTest::newRow("deepseek_v3, head_dim of another width") << R"("model_type": "deepseek_v3", "head_dim": 64, )" + latent << head;
+        QTest::newRow("deepseek_v3, head_dim null") << R"("model_type": "deepseek_v3", "head_dim": null, )" + latent << head;
+        QTest::newRow("youtu, qk_rope_head_dim's default") << R"("model_type": "youtu", "head_dim": 128)" << head;
+        QTest::newRow("deepseek_v3, the same width") << R"("model_type": "deepseek_v3", "head_dim": 32, )" + latent << "";
+        QTest::newRow("glm4_moe_lite, another name") << R"("model_type": "glm4_moe_lite", "head_dim": 16)"
+                                                     << "";
+        QTest::newRow("stablelm, rotating another part") << R"("model_type": "stablelm", "head_dim": 32)" << head;
+        QTest::newRow("stablelm, rotating the same part") << R"("model_type": "stablelm", "head_dim": 65)"
+                                                          << "";
+        QTest::newRow("olmoe, norms as wide as the model") << R"("model_type": "olmoe", "head_dim": 32)" << head;
+        QTest::newRow("phi, odd part") << R"("model_type": "phi", "partial_rotary_factor": 0.3)" << rotated;
+        QTest::newRow("stablelm, odd part") << R"("model_type": "stablelm", "partial_rotary_factor": 0.3)" << rotated;
+        QTest::newRow("glm, no part") << R"("model_type": "glm", "partial_rotary_factor": 0.001)" << rotated;
+        QTest::newRow("nemotron, odd part") << R"("model_type": "nemotron", "partial_rotary_factor": 0.3)"
+                                            << "";
+        QTest::newRow("phi3, odd head in part") << R"("model_type": "phi3", "head_dim": 65, "partial_rotary_factor": 0.5)"
+                                                << "";
+        QTest::newRow("phi3, odd head in whole") << R"("model_type": "phi3", "head_dim": 65)" << head;
+        QTest::newRow("qwen2, listed windows switched off")
+            << R"("model_type": "qwen2", "layer_types": ["full_attention", "sliding_attention"])" << window;
+        QTest::newRow("smollm3, listed windows switched off")
+            << R"("model_type": "smollm3", "layer_types": ["full_attention", "sliding_attention"])" << window;
+        QTest::newRow("qwen2_moe, no window") << R"("model_type": "qwen2_moe", "use_sliding_window": true, "sliding_window": null)"
+                                              << window;
+        QTest::newRow("qwen2_moe, listed windows switched off")
+            << R"("model_type": "qwen2_moe", "layer_types": ["full_attention", "sliding_attention"])"
+            << "";
+        QTest::newRow("phi3, linear") << R"("model_type": "phi3", "rope_scaling": {"rope_type": "linear", "factor": 2.0})"
+                                      << "model.config.rope_scaling.rope_type";
+        QTest::newRow("ministral3, default rotation")
+            << R"("model_type": "ministral3", "rope_parameters": {"rope_type": "default", "rope_theta": 1e6})"
+            << "model.config.rope_parameters.llama_4_scaling_beta";
+        QTest::newRow("ministral3, default rotation with a scale") << R"("model_type": "ministral3",
+            "rope_parameters": {"rope_type": "default", "llama_4_scaling_beta": 0.1})"
+                                                                   << "model.config.rope_parameters.original_max_position_embeddings";
+        QTest::newRow("ministral3, yarn with a scale") << R"("model_type": "ministral3",
+            "rope_parameters": {"rope_type": "yarn", "factor": 16.0, "llama_4_scaling_beta": 0.1})"
+                                                       << "";
+        QTest::newRow("ministral3, nothing said") << R"("model_type": "ministral3")"
+                                                  << "";
+        const QString hybrid = R"("model_type": "granitemoehybrid", "layer_types": ["attention", "attention"], )";
+        QTest::newRow("granitemoehybrid, sizes of state-space layers") << hybrid + R"("mamba_n_heads": 100)"
+                                                                       << "model.config.mamba_n_heads";
+        QTest::newRow("granitemoehybrid, width of their heads") << hybrid + R"("mamba_d_head": 64)"
+                                                                << "model.config.mamba_n_heads";
+        QTest::newRow("granitemoehybrid, no MLP") << hybrid + R"("num_local_experts": 0, "shared_intermediate_size": 0)"
+                                                  << "";
+        QTest::newRow("glm4_moe, no shared expert") << R"("model_type": "glm4_moe", "n_shared_experts": 0)"
+                                                    << "";
+        QTest::newRow("qwen2, a remainder") << R"("model_type": "qwen2", "num_attention_heads": 6)"
+                                            << "";
+    }
+    void whereClassesStop()
+    {
+        QFETCH(const QString, keys);
+        QFETCH(const QString, where);
+        std::string json = "{" + keys.toStdString() + R"(, "hidden_size": 256, "num_hidden_layers": 2, "vocab_size": 1000,
+            "intermediate_size": 384, "first_k_dense_replace": 1)";
+        for (const auto &[key, value] : {std::pair{"num_attention_heads", 4}, std::pair{"num_key_value_heads", 2}})
+            if (!keys.contains(key))
+                json += QString(", \"%1\": %2").arg(key).arg(value).toStdString();
+        const Result<ModelConfig> config = readModelConfig(json + "}");
+        QCOMPARE(QString::fromStdString(config ? std::string() : config.issue().where), where);
+    }
+
+    /// Odd widths are rotated as far as the pairs that their cosines are made for.
+    void oddPartsRotateInPairs()
+    {
+        const ModelConfig nemotron = small(R"("head_dim": 62, "partial_rotary_factor": 0.5)", "nemotron").value();
+        QCOMPARE(nemotron.rotaryDim, std::int64_t{32});
+        QCOMPARE(small(R"("head_dim": 65, "rotary_pct": 0.5)", "gpt_neox")->rotaryDim, std::int64_t{32});
+        const char *gptj = R"({"model_type": "gptj", "n_embd": 255, "n_layer": 1, "n_head": 3, "vocab_size": 100, "rotary_dim": 16})";
+        QCOMPARE(readModelConfig(gptj)->headDim, std::int64_t{85}); // of which 16 are turned
+        const ModelConfig qwen = small(R"("num_attention_heads_": 0, "num_key_value_heads": 2)", "qwen2").value();
+        QCOMPARE(qwen.headDim, std::int64_t{16});
     }
 
     /// People look for models by family: one block each, small to large.
@@ -377,12 +462,12 @@ private slots:
         QVERIFY(sarvam.experts == 4 && sarvam.queryKeyNorm && sarvam.rotaryDim == 64);
     }
 
-    /// Latent attention: head_dim is what rotates, whatever the config says of it.
+    /// Latent attention: head_dim is what rotates; another one makes cosines of another width, and transformers stops.
     void latentAttention()
     {
         const ModelConfig deepSeek = small(R"("q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
             "v_head_dim": 24, "n_routed_experts": 16, "moe_intermediate_size": 24, "num_experts_per_tok": 2, "first_k_dense_replace": 1,
-            "head_dim": 48)",
+            "head_dim": 8)",
                                            "deepseek_v3")
                                          .value();
         QVERIFY(deepSeek.queryLatentWidth == 0 && deepSeek.latentWidth == 32 && deepSeek.rotaryDim == 8 && deepSeek.valueHeadDim == 24);
@@ -391,7 +476,7 @@ private slots:
         QCOMPARE(summed(deepSeek), parameterCount(deepSeek));
         const ModelConfig youtu = small({}, "youtu").value();
         QVERIFY(youtu.experts == 0 && youtu.queryLatentWidth == 1536 && youtu.tiedEmbeddings);
-        QCOMPARE(small(R"("num_key_value_heads": 2)", "youtu").issue().where, std::string("model.config.num_key_value_heads"));
+        QCOMPARE(small(R"("num_key_value_heads": 2)", "youtu")->keyValueHeads, std::int64_t{2}); // sdpa does not look at it
         QCOMPARE(small(R"("mlp_layer_types": ["sparse", "mixed"])", "glm4_moe_lite").issue().where,
                  std::string("model.config.mlp_layer_types[1]"));
         QVERIFY(small(R"("mlp_layer_types": ["sparse", "sparse"])", "glm4_moe_lite")->denseLayers.empty());

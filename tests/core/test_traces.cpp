@@ -55,7 +55,7 @@ std::vector<PackedTrace> readTraces()
     std::vector<PackedTrace> traces;
     for (const char *file : {"traces.jsonl", "families.jsonl", "methods.jsonl", "liger.jsonl", "gptq.jsonl", "experts.jsonl",
                              "rotary.jsonl", "gpt_oss.jsonl", "selective.jsonl", "moe_adapters.jsonl", "embedding_adapters.jsonl",
-                             "decoders.jsonl", "more_decoders.jsonl", "older_decoders.jsonl"}) {
+                             "decoders.jsonl", "more_decoders.jsonl", "older_decoders.jsonl", "random_plans.jsonl"}) {
         std::ifstream in(std::string(HEADROOM_SOURCE_DIR "/tests/data/traces/") + file);
         std::shared_ptr<const Json> texts;
         for (std::string line; std::getline(in, line);) {
