@@ -54,6 +54,19 @@ void Tape::fit(Tensor &gradient, const Edge &edge)
         gradient = toCopy(gradient, target.dtype);
 }
 
+namespace {
+
+/// Whether a gradient lies as its leaf does. A dimension of one element may have any stride but 0, which a view would have.
+bool sameStrides(const TensorImpl &gradient, const TensorImpl &leaf)
+{
+    for (int i = 0; i < gradient.sizes.rank(); ++i)
+        if (gradient.sizes[i] == 1 ? gradient.strides[i] == 0 : gradient.strides[i] != leaf.strides[i])
+            return false;
+    return true;
+}
+
+} // namespace
+
 void Tape::evaluate(Node *node, std::vector<Node *> &ready)
 {
     if (node->variable) { // AccumulateGrad
@@ -66,7 +79,7 @@ void Tape::evaluate(Node *node, std::vector<Node *> &ready)
             // Stolen where nobody else holds it and its layout is the leaf's, or, of a leaf that is no dense tensor,
             // contiguous; else cloned (utils/grad_layout_contract.h: obeys_layout_contract, clone_obey_contract).
             const bool dense = isDense(leaf->sizes, leaf->strides);
-            const bool obeys = dense ? gradient->strides == leaf->strides : isContiguous(gradient->sizes, gradient->strides);
+            const bool obeys = dense ? sameStrides(*gradient.impl(), *leaf) : isContiguous(gradient->sizes, gradient->strides);
             if (!(obeys && gradient->references == 1))
                 gradient = dense ? make(gradient->sizes, leaf->strides, gradient->dtype, "aten.new_empty_strided.default")
                                  : make(gradient->sizes, contiguousStrides(gradient->sizes), gradient->dtype, "aten.clone.default");
