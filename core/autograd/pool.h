@@ -27,9 +27,9 @@ public:
     template<typename F>
     void forEach(F f)
     {
-        for (const auto &block : m_blocks)
-            for (T &one : *block)
-                f(one);
+        for (std::size_t i = 0; i < m_blocks.size(); ++i)
+            for (std::size_t k = 0, end = i + 1 < m_blocks.size() ? perBlock : m_used; k < end; ++k)
+                f((*m_blocks[i])[k]);
     }
 
 private:

@@ -45,6 +45,7 @@ TensorImpl *Tape::newImpl()
     if (!m_freeImpls.empty()) {
         TensorImpl *impl = m_freeImpls.back(); // as releaseTensor() left it
         m_freeImpls.pop_back();
+        assert(!impl->accumulator && !impl->base && !impl->grad && !impl->gradFunction);
         return impl;
     }
     TensorImpl &impl = m_impls.add();

@@ -169,7 +169,6 @@ public:
     const FlopsByLayer &flops() const { return m_flops; }
 
     // -- workspaces
-    static constexpr const char *workspaceName = "cuBLAS workspace";
     /// Bytes that each cuBLAS handle takes at its first product and keeps (CublasHandlePool.cpp); 0: none.
     void setWorkspaceBytes(std::int64_t bytes) { m_workspaceBytes = bytes; }
     /// A matrix product runs: handles are per thread, and backward runs on a thread of its own.

@@ -64,6 +64,10 @@ struct StorageRecord {
     bool kept = false;                   ///< an operator's result that selective checkpointing keeps
 };
 
+/// The name of what cuBLAS takes for itself: by whichever product comes first on a thread (CublasHandlePool.cpp).
+inline constexpr const char *workspaceName = "cuBLAS workspace";
+inline bool isBlasWorkspace(const StorageRecord &storage) { return storage.op == workspaceName; } // the literal itself
+
 /// An allocation or a release, in program order.
 struct Event {
     StorageId storage : 31;

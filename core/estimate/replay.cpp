@@ -21,7 +21,8 @@ constexpr std::uint32_t eventsBetweenPolls = 4096; // some 0.1 ms
 /// Let a step leave nothing behind, so that it begins both times with the same living blocks; the second time those segments are free
 /// as well. A request of `size` bytes that found a block of `found` bytes finds it again unless one of them, taken later, fits better:
 /// is at least `size` and smaller than `found`. Of blocks of the same size the one with the lowest address is taken, and later
-/// segments lie higher. If no request of the step has such a rival, then by induction every one of them gets the same block.
+/// segments lie higher, as addresses are only given out upwards. (Segments of other streams count as rivals too, which can only
+/// hide that it is the same.) If no request of the step has such a rival, then by induction every one of them gets the same block.
 class SameAgain
 {
 public:
@@ -117,7 +118,7 @@ public:
             m_blocks[replacement.taken] = m_blocks[replacement.left];
     }
 
-    /// From this event on no segment comes or goes.
+    /// What is known of reserved memory from this event on is forgotten: there it is as it is now.
     void forgetReserved(std::uint32_t from)
     {
         m_out.reserved.forgetFrom(from);
@@ -248,6 +249,7 @@ Replay replay(const Trace &trace, const AllocatorOptions &options, std::int64_t 
         driver.noteSame();
         return driver.take();
     }
+    // As many calls of the device as segments: none was given back, and none was taken in a second try.
     if (mayBeTheSame && more == sameAgain.segments() && sameAgain.holds()) {
         driver.forgetReserved(lastStep); // but for the segments, which are there from its beginning
         driver.noteSame();

@@ -13,11 +13,11 @@
 
 namespace headroom {
 
-/// What the allocator holds after each event. It changes at few of them, and those alone are kept.
+/// The bytes that the allocator holds of the device after each event. They change at few events, and those alone are kept.
 class ReservedHistory
 {
 public:
-    /// From this event on. Events come in ascending order.
+    /// So many bytes are held after this event. Events come in ascending order.
     void set(std::uint32_t event, std::int64_t bytes)
     {
         if (!m_changes.empty() && m_changes.back().event == event)
@@ -25,9 +25,11 @@ public:
         else if (m_changes.empty() || m_changes.back().bytes != bytes)
             m_changes.push_back({event, bytes});
     }
+    /// What was said of this event and all later ones is forgotten.
     void forgetFrom(std::uint32_t event);
+    /// Bytes held after the event: what was said last of it or of one before it; 0 before the first.
     std::int64_t after(std::uint32_t event) const;
-    /// After any event of the half-open range; 0 where that is empty.
+    /// The most bytes held after any event of the half-open range; 0 where that is empty.
     std::int64_t highest(std::uint32_t from, std::uint32_t to) const;
 
 private:
@@ -46,7 +48,7 @@ struct Replay {
     std::vector<std::int64_t> blockBytes;                  ///< of each storage, what the block keeps unsplit included
     std::optional<std::uint32_t> outOfMemory;              ///< the event that could not be served
     std::optional<CachingAllocator::OutOfMemory> shortage; ///< its figures
-    bool lastStepIsSame = false;                           ///< done again it was shown to be the same, and not driven once more
+    bool lastStepIsSame = false; ///< done again it was shown to be the same, and not driven once more; told for tests
 };
 
 /// What the allocator took from the device and gave back while a trace was replayed, and at which events.
@@ -61,7 +63,7 @@ AllocatorOptions allocatorOptions(const TrainingPlan &plan);
 /// What is asked of the allocator for a storage. `workspaceBytes`: the size that cuBLAS workspaces have on this GPU.
 inline std::int64_t requestedBytes(const autograd::StorageRecord &storage, std::int64_t workspaceBytes)
 {
-    return storage.op == autograd::Tape::workspaceName ? workspaceBytes : storage.bytes;
+    return autograd::isBlasWorkspace(storage) ? workspaceBytes : storage.bytes;
 }
 
 /// Drives the allocator with the trace. `workspaceBytes`: as for requestedBytes().

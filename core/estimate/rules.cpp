@@ -188,7 +188,7 @@ TensorRule activationOrTemporary(const StorageRecord &s, Component component)
     if (s.role == Role::Input)
         return {"batch", "input_ids and labels", "The batch's token ids and labels, 8 bytes a token each, kept from step to step.",
                 "plan format 1"};
-    if (s.op == Tape::workspaceName)
+    if (isBlasWorkspace(s))
         return {"workspaces", "cuBLAS workspace",
                 "Each cuBLAS handle takes a workspace at its first product and keeps it; forward and backward run on two threads with a "
                 "handle each.",

@@ -3,6 +3,8 @@
 #include "core/training/deepspeed_coordinator.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace headroom::training::deepspeed {
 

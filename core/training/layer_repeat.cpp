@@ -29,6 +29,13 @@ struct Segment {
     std::uint32_t allBirths() const { return births + (hasWorkspace() ? 1 : 0); }
 };
 
+/// A workspace that comes between the births of a layer.
+struct Workspace {
+    std::int32_t chain;
+    int layer;        ///< of the longer trace
+    std::uint32_t at; ///< before this birth of it
+};
+
 /// Where a storage was born: which pass, which layer's stretch, the how many-eth there.
 struct Origin {
     std::int32_t chain = -1; ///< -1: outside the layers
@@ -56,7 +63,8 @@ public:
     {
         findGroups();
         split();
-        if (!complete() || !equalInTheMiddle())
+        leaveLoneReleases();
+        if (m_isAmbiguous || !complete() || !equalInTheMiddle())
             return std::nullopt;
         place();
         write();
@@ -111,7 +119,7 @@ private:
         }
     }
 
-    bool isWorkspace(StorageId storage) const { return m_trace.storages[storage].role == Role::EngineBuffer; }
+    bool isWorkspace(StorageId storage) const { return isBlasWorkspace(m_trace.storages[storage]); }
 
     void take(std::uint32_t i, std::int16_t layer, bool &boundary)
     {
@@ -136,6 +144,41 @@ private:
         } else {
             m_origins[m_born++] = {segment.chain, segment.layer, segment.births++};
         }
+    }
+
+    /// A loop's last temporary goes when the loop has long gone on (a Python variable's next value): a release that stands alone
+    /// is no pass of its own, but one from outside the layers.
+    void leaveLoneReleases()
+    {
+        std::vector<std::uint32_t> stretches(static_cast<std::size_t>(m_chains));
+        for (const Segment &segment : m_segments)
+            if (segment.chain >= 0)
+                ++stretches[static_cast<std::size_t>(segment.chain)];
+        const auto isLone = [&](const Segment &segment) {
+            return segment.chain >= 0 && segment.allBirths() == 0 && stretches[static_cast<std::size_t>(segment.chain)] == 1;
+        };
+        if (std::none_of(m_segments.begin(), m_segments.end(), isLone))
+            return;
+        std::vector<std::int32_t> renumbered(static_cast<std::size_t>(m_chains));
+        for (Segment &segment : m_segments)
+            if (isLone(segment)) {
+                renumbered[static_cast<std::size_t>(segment.chain)] = 1; // for now: how many are left out from here on
+                segment.layer = -1;
+                segment.chain = -1;
+            }
+        std::int32_t left = 0;
+        for (std::int32_t chain = 0; chain < m_chains; ++chain) {
+            std::int32_t &number = renumbered[static_cast<std::size_t>(chain)];
+            left += number;
+            number = chain - left;
+        }
+        for (Segment &segment : m_segments)
+            if (segment.chain >= 0)
+                segment.chain = renumbered[static_cast<std::size_t>(segment.chain)];
+        for (Origin &origin : m_origins)
+            if (origin.chain >= 0)
+                origin.chain = renumbered[static_cast<std::size_t>(origin.chain)];
+        m_chains -= left;
     }
 
     /// Every pass goes over all layers, up or down, once.
@@ -269,7 +312,8 @@ private:
     static constexpr std::uint32_t notNear = UINT32_MAX;
 
     /// Seen from a layer, what belongs to a layer near it keeps its distance; seen from outside or from the other end (where a
-    /// gradient has come through all layers in one storage), its end. At half the executed layers it may be either.
+    /// gradient has come through all layers in one storage), its end. At half the executed layers it may be either. What is outside
+    /// may know the ends, but no single layer in the middle, whose copies nobody would then release.
     Written written(const Segment &segment, Event event)
     {
         const Origin &origin = m_origins[event.storage];
@@ -279,7 +323,7 @@ private:
         const int width = m_executed + m_more;
         if (segment.layer >= 0 && std::abs(distance) < m_kept)
             return {static_cast<std::uint32_t>(origin.chain * width + distance + m_kept), {origin.index, event.release}};
-        m_isAmbiguous |= segment.layer >= 0 && std::abs(distance) == m_kept;
+        m_isAmbiguous |= segment.layer < 0 ? origin.layer == m_lower || origin.layer == m_upper : std::abs(distance) == m_kept;
         const int other = origin.layer + (origin.layer >= m_upper ? m_more : 0);
         return {notNear, {numberOf(origin.chain, other, origin.index), event.release}};
     }
@@ -358,14 +402,9 @@ private:
     std::vector<Origin> m_origins;              ///< per storage
     std::vector<std::uint32_t> m_chainSegments; ///< per chain and layer: its stretch
     std::int32_t m_chains = 0;
-    StorageId m_born = 0;            ///< storages that split() has met
-    std::vector<StorageId> m_placed; ///< per chain and layer of the longer trace: its first storage
-    struct Workspace {
-        std::int32_t chain;
-        int layer;        ///< of the longer trace
-        std::uint32_t at; ///< before this birth of it
-    };
-    std::vector<Workspace> m_workspaces; ///< at most one a thread
+    StorageId m_born = 0;                ///< storages that split() has met
+    std::vector<StorageId> m_placed;     ///< per chain and layer of the longer trace: its first storage
+    std::vector<Workspace> m_workspaces; ///< forward's thread takes one, and backward's
     std::vector<StorageId> m_outside;    ///< per storage outside the layers: its number in the longer trace
     StorageId m_count = 0;               ///< storages of the longer trace
     std::size_t m_eventCount = 0;        ///< and its events

@@ -9,8 +9,9 @@
 
 namespace headroom::training {
 
-/// Of how many layers a shallower model has that a deeper model's trace is made from: the fewest that may do are tried first.
-inline constexpr std::array executedLayers{4, 6};
+/// How many groups of layers (see below) the shallower model may have that a deeper model's trace is made from; the first that do
+/// are taken.
+inline constexpr std::array groupsToExecute{4, 6};
 
 /// The layer of such a model that stands for those it lacks.
 constexpr int middleLayer(int executed) { return executed / 2 - 1; }
@@ -21,7 +22,8 @@ constexpr int middleLayer(int executed) { return executed / 2 - 1; }
 /// In a trace each layer owns a stretch of events in every pass over the layers (forward, backward, the optimizer's loops).
 /// Where the stretches of the two layers in the middle are equal, all that they allocate, and release of their own, of
 /// their neighbours' and of what all share, then a layer between them finds the same state and does the same: PyTorch
-/// knows nothing of a layer's number. That equality is checked event by event; an empty optional says that it does not
+/// knows nothing of a layer's number. (That its configuration gives every layer the same to do is the caller's to know:
+/// ModelConfig::uniformLayers().) That equality is checked event by event; an empty optional says that it does not
 /// hold, or that a layer refers to one so far away that it may be counted from either end: then more layers are needed, or the
 /// whole model (tests/core/test_training.cpp and test_traces.cpp compare both ways).
 ///

@@ -241,7 +241,7 @@ TrainingRun run(const TrainingPlan &plan, const ModelConfig &config, int steps, 
     const int micros = executedMicroBatches(plan);
     const int executed = std::min(steps, 2);
     std::optional<TrainingRun> run;
-    for (const int groups : executedLayers)
+    for (const int groups : groupsToExecute)
         if (!run)
             run = executeSomeLayers(plan, config, groups, executed, micros, workspaceBytes, cancel);
     if (!run)

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "tests/core/trace_difference.h"
+
 #include "core/estimate/step_record.h"
 #include "core/model/model_json.h"
 #include "core/plan/plan_json.h"
@@ -42,7 +44,7 @@ inline bool layersRepeat(std::string_view fields, std::string_view config, std::
     if (!plan || !model)
         return false;
     model->layers = layers;
-    constexpr std::int64_t workspaceBytes = 8519680; // of an A100: it is taken within a layer
+    using tracedifference::workspaceBytes;
     const training::TrainingRun copied = training::run(*plan, *model, 3, workspaceBytes);
     const training::TrainingRun executed = training::run(*plan, *model, 3, workspaceBytes, {}, training::Repeat::Execute);
     const autograd::Trace &a = copied.trace, &b = executed.trace;

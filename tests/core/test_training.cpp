@@ -111,6 +111,14 @@ private slots:
     void initTestCase()
     {
         m_plans = planspread::spread();
+        const auto add = [&](const char *name, TrainingPlan plan, std::string_view path, std::string_view value) {
+            planspread::set(plan, path, value);
+            m_plans.push_back({name, plan});
+        };
+        TrainingPlan lora = planspread::smallPlan();
+        planspread::set(lora, "method.kind", "lora");
+        add("o_proj", lora, "method.targets", R"(["o_proj"])");
+        add("tied-for-loop", planspread::smallPlan("qwen2", R"(, "tie_word_embeddings": true)"), "optimizer.implementation", "for-loop");
         QVERIFY(m_plans.size() > 180);
     }
 
@@ -131,11 +139,13 @@ private slots:
     void copiedLayersAreExecutedLayers()
     {
         QFETCH(const int, index);
+        // Where o_proj alone is adapted, the second layer's first step is not yet the third's.
+        const int fewest = m_plans[static_cast<std::size_t>(index)].name == "o_proj" ? 6 : 4;
         for (const int layers : {4, 5, 7, 11}) {
             const TrainingPlan plan = withLayers(m_plans[static_cast<std::size_t>(index)].plan, layers);
             const TrainingRun copied = runOf(plan, 3, Repeat::Copy, workspaceBytes),
                               executed = runOf(withTwoMicroBatches(plan), 3, Repeat::Execute, workspaceBytes);
-            QCOMPARE(copied.executedGroups > 0, layers > 4);
+            QCOMPARE(copied.executedGroups, layers > fewest ? fewest : 0);
             const std::string difference = firstDifference(copied.trace, executed.trace);
             QVERIFY2(difference.empty(), difference.c_str());
             QCOMPARE(copied.parametersTotal, executed.parametersTotal);
