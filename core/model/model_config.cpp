@@ -8,9 +8,11 @@
 #include "core/model/config_limits.h"
 #include "core/model/config_reader.h"
 #include "core/model/family_keys.h"
+#include "core/model/layer_keys.h"
 #include "core/model/model_families.h"
 #include "core/model/model_json.h"
 #include "core/model/parameters.h"
+#include "core/model/rope_keys.h"
 #include "core/units/checked.h"
 #include "core/units/text.h"
 
@@ -24,239 +26,8 @@ namespace headroom {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> ropeTypes{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
 constexpr std::array<std::string_view, 8> activations{"silu",     "swish",     "gelu", "gelu_pytorch_tanh",
                                                       "gelu_new", "gelu_fast", "relu", "relu2"};
-
-/// rope_parameters (transformers 5) or rope_scaling (before); null where neither is given. Families whose kinds of layer
-/// rotate differently hold an object for each.
-const JsonValue *findRope(ConfigReader &reader, std::string_view &key, std::string_view attention = "full_attention")
-{
-    for (const std::string_view candidate : {std::string_view("rope_parameters"), std::string_view("rope_scaling")}) {
-        const JsonValue *rope = reader.find(candidate);
-        if (rope == nullptr)
-            continue;
-        if (rope->object() == nullptr) {
-            reader.fail(rope->line, candidate, fmt::format("must be an object, not {}", rope->typeName()),
-                        R"(for example {"rope_type": "default"})");
-            return nullptr;
-        }
-        key = candidate;
-        const JsonValue *own = rope->find(attention);
-        return own != nullptr && own->object() != nullptr ? own : rope;
-    }
-    return nullptr;
-}
-
-/// {"rope_type" or "type": ...}.
-std::string readRopeType(ConfigReader &reader, const ModelConfig &config, bool sliding)
-{
-    std::string_view key;
-    const JsonValue *rope = findRope(reader, key, sliding ? "sliding_attention" : "full_attention");
-    // Where the object is not one for each kind of attention it tells how full attention rotates.
-    if (sliding && (rope == nullptr || rope == reader.find(key)))
-        return "default";
-    if (rope == nullptr)
-        return config.modelType == "gpt_oss" || config.modelType == "ministral3" ? "yarn"
-               : config.modelType == "cwm" || config.modelType == "apertus"      ? "llama3"
-                                                                                 : "default";
-    const JsonValue *type = rope->find("rope_type");
-    if (type == nullptr)
-        type = rope->find("type");
-    if (type == nullptr || type->isNull())
-        return "default";
-    const std::string path = joinPath(key, "rope_type");
-    const std::string *name = type->string();
-    if (name == nullptr) {
-        reader.fail(type->line, path, fmt::format("must be a string, not {}", type->typeName()), "one of " + orList(ropeTypes));
-        return {};
-    }
-    if (config.modelType == "phi3" && (*name == "su" || *name == "yarn"))
-        return "longrope"; // as Phi3Config reads its older names
-    if (config.modelType == "phi3" && *name != "longrope" && *name != "default") {
-        reader.fail(type->line, path, fmt::format("\"{}\": Phi3Config takes longrope alone, and transformers stops", excerpt(*name)),
-                    "write longrope, or leave it out");
-        return {};
-    }
-    if (config.modelType == "hunyuan_v1_dense" && *name == "dynamic" && rope->find("alpha") != nullptr)
-        return "default"; // "alpha" changes the base alone (HunYuanDenseV1RotaryEmbedding: ntk_alpha)
-    for (const std::string_view known : ropeTypes)
-        if (*name == known)
-            return *name;
-    reader.fail(type->line, path, fmt::format("\"{}\" is not a kind of rotary embedding that this version knows", excerpt(*name)),
-                "one of " + orList(ropeTypes));
-    return {};
-}
-
-constexpr std::int64_t gptJRotaryDim = 64; ///< GPTJConfig, CodeGenConfig: rotary_dim
-
-bool isGptJ(std::string_view modelType) { return modelType == "gptj" || modelType == "codegen"; }
-
-void failOddHead(ConfigReader &reader, const ModelConfig &config)
-{
-    reader.fail(reader.lineOf("head_dim", 0), "head_dim", fmt::format("{} is odd, but rotary embeddings turn pairs", config.headDim),
-                "give an even head_dim");
-}
-
-/// How many of a head's dimensions are rotated: int(head_dim * partial_rotary_factor), and one more where that is odd, for the
-/// cosines are made for pairs. Phi, StableLM and Persimmon cut out the odd number, and stop.
-std::int64_t readRotaryDim(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
-{
-    if (isGptJ(config.modelType)) { // a number of dimensions; null: all of the head
-        if (reader.isNull("rotary_dim"))
-            reader.fail(reader.lineOf("rotary_dim", 0), "rotary_dim", "must be a number of dimensions, not null",
-                        "transformers takes cosines as wide as the model then, and stops");
-        const std::int64_t dim = reader.count("rotary_dim", gptJRotaryDim, config.headDim);
-        if (reader.find("rotary_dim") == nullptr && dim > config.headDim)
-            reader.fail(reader.lineOf("n_head", 0), "rotary_dim",
-                        fmt::format("missing: the {} dimensions that are turned then are more than the {} of a head", dim, config.headDim),
-                        "give rotary_dim");
-        if (dim % 2 != 0)
-            reader.fail(reader.lineOf("rotary_dim", 0), "rotary_dim", fmt::format("{} is odd, but rotary embeddings turn pairs", dim),
-                        "give an even number");
-        return dim;
-    }
-    if (!family.readsPartialRotary)
-        return config.headDim;
-    double factor = family.partialRotary;
-    std::string_view key;
-    const JsonValue *rope = findRope(reader, key);
-    const JsonValue *given = rope == nullptr ? nullptr : rope->find("partial_rotary_factor");
-    if (given == nullptr || given->isNull()) {
-        key = family.partialRotaryKey;
-        given = reader.find(key);
-    }
-    if (given != nullptr && !given->isNull()) {
-        const std::optional<double> number = given->number();
-        if (!number || !(*number > 0.0) || *number > 1.0) {
-            reader.fail(given->line, key, "the rotated part of a head must be a number above 0 and at most 1", "for example 0.5");
-            return config.headDim;
-        }
-        factor = *number;
-    }
-    const auto dim = static_cast<std::int64_t>(static_cast<double>(config.headDim) * factor);
-    const bool cutsOut = config.modelType == "phi" || config.modelType == "stablelm" || config.modelType == "persimmon";
-    const bool whole = dim == config.headDim; // refused with head_dim
-    if (dim < 1 || (dim % 2 != 0 && cutsOut && !whole))
-        reader.fail(given == nullptr ? 0 : given->line, family.partialRotaryKey,
-                    fmt::format("of {} dimensions {} would be rotated, but rotary embeddings turn pairs", config.headDim, dim),
-                    "give a factor that leaves an even number");
-    if (dim % 2 != 0 && whole)
-        failOddHead(reader, config);
-    return dim + dim % 2;
-}
-
-/// no_rope_layers of smollm3: 1 where a layer rotates; else every n-th layer does not.
-std::vector<bool> readRotaryLayers(ConfigReader &reader, std::size_t count)
-{
-    const std::int64_t interval = reader.count("no_rope_layer_interval", 4, mostLayerNumber);
-    std::vector<bool> rotary(count, true);
-    const JsonValue *layers = reader.find("no_rope_layers");
-    if (layers == nullptr) {
-        for (std::size_t i = 0; i < count; ++i)
-            rotary[i] = (static_cast<std::int64_t>(i) + 1) % interval != 0;
-        return rotary;
-    }
-    const auto *list = layers->array();
-    if (list == nullptr || list->size() < count) {
-        reader.fail(layers->line, "no_rope_layers", fmt::format("must be a list of {} numbers, one for each layer", count),
-                    "1 where a layer rotates, 0 where it does not; or leave it out");
-        return rotary;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::optional<std::int64_t> flag = (*list)[i].wholeNumber();
-        if (!flag) {
-            reader.fail((*list)[i].line, fmt::format("no_rope_layers[{}]", i), "must be 0 or 1", "1 where a layer rotates");
-            return rotary;
-        }
-        rotary[i] = *flag != 0;
-    }
-    return rotary;
-}
-
-/// layer_types: which layers attend within the window; nothing where the key is missing.
-std::optional<std::vector<bool>> readLayerTypes(ConfigReader &reader, std::size_t count)
-{
-    const JsonValue *types = reader.find("layer_types");
-    if (types == nullptr)
-        return std::nullopt;
-    const auto *list = types->array();
-    if (list == nullptr || list->size() != count) {
-        reader.fail(types->line, "layer_types", fmt::format("must be a list of {} strings, one for each layer", count), "or leave it out");
-        return std::nullopt;
-    }
-    std::vector<bool> sliding(count, false);
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::string *type = (*list)[i].string();
-        if (type == nullptr || (*type != "full_attention" && *type != "sliding_attention")) {
-            reader.fail((*list)[i].line, fmt::format("layer_types[{}]", i), "must be \"full_attention\" or \"sliding_attention\"",
-                        "other kinds of attention are not executed by this version's engine yet");
-            return std::nullopt;
-        }
-        sliding[i] = *type == "sliding_attention";
-    }
-    return sliding;
-}
-
-/// sliding_window; nothing where it is null, not given or switched off.
-std::optional<std::int64_t> readWindow(ConfigReader &reader, const ModelFamily &family)
-{
-    const bool switched = family.window == WindowRule::SwitchedOn || family.window == WindowRule::AllSwitchedOn ||
-                          family.window == WindowRule::Qwen2Moe || family.window == WindowRule::WithoutRope;
-    if (family.window == WindowRule::Never || (switched && !reader.flag("use_sliding_window", false)) || reader.isNull("sliding_window"))
-        return std::nullopt;
-    if (family.windowTokens == 0 && reader.find("sliding_window") == nullptr)
-        return std::nullopt;
-    return reader.count("sliding_window", family.windowTokens, mostPositions);
-}
-
-/// The layers that attend within the window only; empty: none.
-std::vector<bool> readSlidingLayers(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
-{
-    const auto count = static_cast<std::size_t>(config.layers);
-    // transformers checks it in all families, also where nothing reads it
-    const std::optional<std::vector<bool>> given = config.modelType == "granitemoehybrid" ? std::nullopt : readLayerTypes(reader, count);
-    if (family.window == WindowRule::Never)
-        return {};
-    if (family.window == WindowRule::Always || family.window == WindowRule::AllSwitchedOn)
-        return config.slidingWindow ? std::vector<bool>(count, true) : std::vector<bool>();
-
-    const std::int64_t first = reader.countFromZero("max_window_layers", 28, mostLayerNumber);
-    const std::int64_t pattern = family.readsPattern && !given
-                                     ? reader.count("sliding_window_pattern", family.windowPattern, mostLayerNumber)
-                                     : family.windowPattern;
-    if (!config.slidingWindow) {
-        const bool switchedOff = family.window == WindowRule::Qwen2Moe && !reader.flag("use_sliding_window", false);
-        if (switchedOff) // a window of 0 tokens (Qwen2MoeConfig)
-            return given.value_or(std::vector<bool>());
-        // Ministral, CWM and Qwen2-MoE make a mask of sliding attention whether a layer needs it or not.
-        const bool always =
-            family.window == WindowRule::Listed || family.window == WindowRule::PatternFromFirst || family.window == WindowRule::Qwen2Moe;
-        const bool listed = given && std::find(given->begin(), given->end(), true) != given->end();
-        if (always || listed || (family.window == WindowRule::Pattern && !given))
-            reader.fail(reader.lineOf("sliding_window", 0), "sliding_window", "layers of sliding attention need a window",
-                        "give its number of tokens");
-        return {};
-    }
-    if (given)
-        return *given;
-    std::vector<bool> sliding(count, false);
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto layer = static_cast<std::int64_t>(i);
-        switch (family.window) {
-        case WindowRule::SwitchedOn: sliding[i] = layer >= first; break;
-        case WindowRule::Qwen2Moe: sliding[i] = (layer + 1) % 2 != 0 && layer < first; break;
-        case WindowRule::WithoutRope: sliding[i] = !config.rotaryLayers[i]; break;
-        case WindowRule::Pattern: sliding[i] = (layer + 1) % pattern != 0; break;
-        case WindowRule::PatternFromFirst: sliding[i] = layer % pattern != 0; break;
-        case WindowRule::Listed: sliding[i] = true; break;
-        case WindowRule::Never:
-        case WindowRule::AllSwitchedOn:
-        case WindowRule::Always: break;
-        }
-    }
-    return sliding;
-}
 
 /// The names of what every config.json says.
 struct Keys {
@@ -314,25 +85,6 @@ void refuseWhereClassesStop(ConfigReader &reader, const ModelConfig &config, con
     if (config.modelType == "iquestcoder" && reader.flag("use_sliding_window", false))
         reader.fail(reader.lineOf("use_sliding_window", line), "use_sliding_window", "transformers stops: this class has no sliding window",
                     "leave it out");
-}
-
-/// Ministral 3 scales its queries by two of the rotary parameters, which transformers fills in where there are none at all, and the
-/// number of positions for three kinds of rotation (modeling_ministral3.py: get_llama_4_attn_scale).
-void checkMinistral3Rope(ConfigReader &reader, const ModelConfig &config)
-{
-    std::string_view key;
-    const JsonValue *rope = findRope(reader, key);
-    if (rope == nullptr || rope->object() == nullptr || rope->object()->empty())
-        return;
-    const bool filledIn = config.ropeType == "yarn" || config.ropeType == "llama3" || config.ropeType == "longrope";
-    for (const std::string_view needed : {"llama_4_scaling_beta", "original_max_position_embeddings"}) {
-        const JsonValue *value = rope->find(needed);
-        if ((value == nullptr || !value->number()) && !(filledIn && value == nullptr && needed != "llama_4_scaling_beta"))
-            reader.fail(value == nullptr ? rope->line : value->line, joinPath(key, needed),
-                        value == nullptr ? "missing: transformers scales queries by it, and stops"
-                                         : fmt::format("must be a number, not {}", value->typeName()),
-                        "take it from the model's own config.json");
-    }
 }
 
 void refuseWhatIsNotExecuted(ConfigReader &reader, const ModelConfig &config, const ModelFamily &family)
