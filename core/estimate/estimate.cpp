@@ -154,10 +154,15 @@ void addNotes(Estimate &estimate, const Gpu *first)
              "Paged state of parameters with 100,000 elements and more is managed memory: it counts for the host here, and moves to the "
              "device for the step where there is room.");
     const Version transformers = training::transformersVersion(plan);
-    if (const auto passed = network::namesPassedBy(estimate.model, plan.method, transformers); !passed.empty())
-        note(Severity::Warning, "method.targets",
-             fmt::format("No module of the model is called {}: PEFT passes by what matches nothing.",
-                         excerpt(fmt::format("{}", fmt::join(passed, ", ")))));
+    const network::PassedNames passed = network::namesPassedBy(estimate.model, plan.method, transformers);
+    for (const auto &[where, names] :
+         {std::pair("method.targets", &passed.targets), std::pair("method.modules_to_save", &passed.modulesToSave)})
+        if (!names->empty())
+            note(Severity::Warning, where,
+                 fmt::format("No module of the model is called {}: PEFT passes by what matches nothing.",
+                             names->size() == 1 ? excerpt(names->front())
+                                                : fmt::format("as {} of these names say: {}", names->size(),
+                                                              excerpt(fmt::format("{}", fmt::join(*names, ", "))))));
     if (estimate.model.experts > 0 && transformers < Version{5, 0})
         note(Severity::Information, "runtime.transformers",
              fmt::format(

@@ -183,7 +183,7 @@ std::optional<TensorRule> familyRule(const StorageRecord &s, const char *group)
     if (module == "mlp.act" || module == "mlp.activation_fn" || writtenOut)
         return TensorRule{group, "results of the activation",
                           "The activation keeps its input; written out in Python, each of its operators keeps what its gradient needs.",
-                          gpt2};
+                          writtenOut ? "transformers 5.24, activations.py: XIELUActivation" : gpt2};
     if (has(module, "qkv_proj") || has(module, "c_attn") || has(module, "query_key_value") || has(module, "Wqkv"))
         return TensorRule{"attention", "query, key and value", "One product for all three, of which attention keeps views or copies.",
                           derivatives};

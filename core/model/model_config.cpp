@@ -220,7 +220,7 @@ Result<ModelConfig> readModelConfig(const JsonValue &json, std::string_view wher
     if (!reader.issue() && family.dividesHidden && config.hiddenSize % config.heads != 0)
         reader.fail(reader.lineOf(keys.hidden, json.line), keys.hidden,
                     fmt::format("{} is not a multiple of the {} attention heads", config.hiddenSize, config.heads),
-                    "hidden_size must be a multiple of num_attention_heads");
+                    fmt::format("{} must be a multiple of {}", keys.hidden, keys.heads));
     if (!reader.issue() && derivedHeadDim && config.hiddenSize < config.heads)
         reader.fail(reader.lineOf(keys.heads, json.line), keys.heads,
                     fmt::format("{} heads cannot share a hidden size of {}", config.heads, config.hiddenSize),

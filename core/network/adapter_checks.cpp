@@ -4,6 +4,7 @@
 // PEFT: peft/mapping_func.py, tuners/lora/model.py, utils/other.py (0.21).
 #include "core/network/adapters.h"
 
+#include "core/model/parameters.h"
 #include "core/network/adapter_targets.h"
 #include "core/network/decoder_model.h"
 #include "core/network/dora.h"
@@ -16,19 +17,25 @@ using namespace autograd;
 
 namespace {
 
+template<typename Name>
+bool anyOf(const std::vector<Name> &names, const std::function<bool(std::string_view)> &rule)
+{
+    return std::any_of(names.begin(), names.end(), rule);
+}
+
 /// The modules of a model by name, each name once.
 class NameCollector : public ModuleVisitor
 {
 public:
     std::vector<std::string_view> linears, embeddings, others;
     std::vector<std::string_view> holders; ///< modules of their own kind that hold parameters: routers, experts
+    std::vector<std::string> containers;   ///< what holds the layers: "model", "model.layers"
 
     /// Whether `rule` holds for a module that PEFT does not adapt: a norm, a module that holds others, one without parameters.
     bool anyOther(const std::function<bool(std::string_view)> &rule) const
     {
-        constexpr std::string_view fixed[] = {"model",      "transformer", "decoder",      "layers",       "h", "rotary_emb", "act_fn",
-                                              "activation", "act",         "attn_dropout", "resid_dropout"};
-        if (std::any_of(std::begin(fixed), std::end(fixed), rule))
+        constexpr std::string_view withoutParameters[] = {"rotary_emb", "act_fn", "activation", "act", "attn_dropout", "resid_dropout"};
+        if (std::any_of(std::begin(withoutParameters), std::end(withoutParameters), rule) || anyOf(containers, rule))
             return true;
         for (const std::vector<std::string_view> *names : {&others, &holders, &linears, &embeddings})
             for (std::string_view name : *names) {
@@ -41,6 +48,12 @@ public:
                 }
             }
         return false;
+    }
+
+    /// Whether `rule` holds for a Linear, an embedding or a norm.
+    bool names(const std::function<bool(std::string_view)> &rule) const
+    {
+        return anyOf(linears, rule) || anyOf(embeddings, rule) || anyOf(others, rule);
     }
 
     void linear(Linear &module) override { add(linears, module.names.self); }
@@ -66,16 +79,31 @@ std::string listed(const std::vector<std::string_view> &modules)
     return text;
 }
 
-bool anyOf(const std::vector<std::string_view> &modules, const std::function<bool(std::string_view)> &rule)
-{
-    return std::any_of(modules.begin(), modules.end(), rule);
-}
-
 Issue issue(const char *where, std::string what, std::string hint) { return {{}, 0, where, std::move(what), std::move(hint)}; }
 
-} // namespace
+/// The modules that hold a parameter, by their whole paths, the innermost first: "model.layers.0.mlp", "model.layers.0", ...
+/// Ends where `visit` returns true, and says whether it did.
+template<typename Visit>
+bool anyHolder(const Parameter &parameter, Visit visit)
+{
+    std::string_view path = parameter.name;
+    for (std::size_t dot = path.rfind('.'); dot != std::string_view::npos; dot = path.rfind('.')) {
+        path = path.substr(0, dot);
+        if (visit(path))
+            return true;
+    }
+    return false;
+}
 
-namespace {
+/// Whether a name that no module has by itself means modules of single layers: PEFT compares it with whole paths.
+bool namesOneLayer(const ModelConfig &config, const std::string &name, const std::function<bool(std::string_view)> &rule)
+{
+    if (name.find_first_of("0123456789") == std::string::npos)
+        return false;
+    const std::vector<Parameter> parameters = parameterInventory(config);
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const Parameter &parameter) { return parameter.layer >= 0 && anyHolder(parameter, rule); });
+}
 
 /// Nothing where the model is too large to be built, which building it proper says.
 std::optional<NameCollector> namesOf(const ModelConfig &config, Version transformers)
@@ -89,6 +117,17 @@ std::optional<NameCollector> namesOf(const ModelConfig &config, Version transfor
         model->build(Builder(tape, DType::BFloat16));
         model->visit(modules);
         modules.linears.push_back("lm_head");
+        // What lies above the number of a layer.
+        const std::vector<Parameter> parameters = parameterInventory(config.withLayers(1));
+        const auto layered = std::find_if(parameters.begin(), parameters.end(), [](const Parameter &p) { return p.layer >= 0; });
+        if (layered != parameters.end()) {
+            const std::size_t number = layered->name.find(".0.");
+            anyHolder(*layered, [&](std::string_view path) {
+                if (path.size() <= number)
+                    modules.containers.emplace_back(path);
+                return false;
+            });
+        }
     } catch (const SizeOverflow &) {
         return {};
     }
@@ -96,11 +135,18 @@ std::optional<NameCollector> namesOf(const ModelConfig &config, Version transfor
 }
 
 /// The Linears and embeddings that targets name; PEFT stops where there is none, and where one names another kind of module.
-std::optional<Issue> checkTargets(const NameCollector &modules, const Method &method, const AdapterTargets &targets)
+std::optional<Issue> checkTargets(const NameCollector &modules, const ModelConfig &config, const Method &method,
+                                  const AdapterTargets &targets)
 {
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names) {
         const auto matches = [&](std::string_view module) { return namesModule(module, name); };
-        if (!targets.meansParameter(name) && modules.anyOther(matches))
+        if (targets.meansParameter(name))
+            continue;
+        if (!modules.names(matches) && namesOneLayer(config, name, matches))
+            return issue("method.targets",
+                         "\"" + name + "\" names modules of one layer, which is not executed by this version's engine yet",
+                         "name modules that every layer has: " + listed(modules.linears));
+        if (modules.anyOther(matches))
             return issue("method.targets", "\"" + name + "\" is neither a Linear nor an embedding: PEFT cannot adapt it, and stops",
                          "use names among " + listed(modules.linears));
     }
@@ -123,23 +169,20 @@ std::optional<Issue> checkTargets(const NameCollector &modules, const Method &me
 
 } // namespace
 
-std::vector<std::string> namesPassedBy(const ModelConfig &config, const Method &method, Version transformers)
+PassedNames namesPassedBy(const ModelConfig &config, const Method &method, Version transformers)
 {
-    std::vector<std::string> passed;
+    PassedNames passed;
     const bool named = !method.targets.allLinear || !method.modulesToSave.empty();
     const std::optional<NameCollector> modules = method.kind == MethodKind::Full || !named ? std::nullopt : namesOf(config, transformers);
     if (!modules)
         return passed;
     const AdapterTargets targets(config, method, transformers);
-    const auto find = [&](const std::function<bool(std::string_view)> &rule) {
-        return anyOf(modules->linears, rule) || anyOf(modules->embeddings, rule) || anyOf(modules->others, rule);
-    };
     for (const std::string &name : method.targets.allLinear ? std::vector<std::string>{} : method.targets.names)
-        if (!targets.meansParameter(name) && !find([&](std::string_view module) { return namesModule(module, name); }))
-            passed.push_back(name);
+        if (!targets.meansParameter(name) && !modules->names([&](std::string_view module) { return namesModule(module, name); }))
+            passed.targets.push_back(name);
     for (const std::string &name : method.modulesToSave)
-        if (!find([&](std::string_view module) { return isSaved(module, {name}); }))
-            passed.push_back(name);
+        if (!modules->names([&](std::string_view module) { return isSaved(module, {name}); }))
+            passed.modulesToSave.push_back(name);
     return passed;
 }
 
@@ -162,7 +205,7 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
             return issue("method.targets",
                          "PEFT cannot adapt one of the projections that are joined in " + std::string(target.name) + ", and stops",
                          config.modelType == "mixtral" ? "name w1 and w3 together" : "name gate_proj and up_proj together");
-    if (std::optional<Issue> wrong = checkTargets(modules, method, targets))
+    if (std::optional<Issue> wrong = checkTargets(modules, config, method, targets))
         return wrong;
     for (const std::string &name : method.modulesToSave) {
         const auto matches = [&](std::string_view module) { return isSaved(module, {name}); };
@@ -170,7 +213,11 @@ std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &meth
             return issue("method.modules_to_save",
                          "copies of \"" + name + "\", a module of its own kind, are not executed by this version's engine yet",
                          "name Linears, embeddings or norms, for example lm_head");
-        const bool found = anyOf(modules.linears, matches) || anyOf(modules.embeddings, matches) || anyOf(modules.others, matches);
+        const bool found = modules.names(matches);
+        if (!found && namesOneLayer(config, name, matches))
+            return issue("method.modules_to_save",
+                         "\"" + name + "\" names modules of one layer, which is not executed by this version's engine yet",
+                         "name Linears, embeddings or norms that every layer has");
         if (name.empty() || (!found && modules.anyOther(matches)))
             return issue("method.modules_to_save", "there is no Linear, embedding or norm whose name ends in \"" + name + "\"",
                          "use for example " + listed(modules.embeddings) + ", lm_head or " + listed({modules.others.back()}));

@@ -14,8 +14,11 @@ namespace headroom::network {
 void addAdapters(Tape &tape, const std::function<void(ModuleVisitor &)> &visit, const Method &method, const ModelConfig &config,
                  Version transformers);
 
-/// Names in method.targets and method.modules_to_save that match no module: PEFT passes them by as long as one target matches.
-std::vector<std::string> namesPassedBy(const ModelConfig &config, const Method &method, Version transformers);
+/// Names that match no module: PEFT passes them by as long as one target matches.
+struct PassedNames {
+    std::vector<std::string> targets, modulesToSave; ///< of method.targets and method.modules_to_save
+};
+PassedNames namesPassedBy(const ModelConfig &config, const Method &method, Version transformers);
 
 /// What PEFT would stop at in method.targets and method.modules_to_save, or what is not executed yet.
 std::optional<Issue> checkAdapters(const ModelConfig &config, const Method &method, Version transformers);

@@ -10,12 +10,13 @@
 
 namespace headroom::network {
 
-/// GPT2MLP, GPTBigCodeMLP, GPTNeoXMLP, PhiMLP (transformers 5.24, models/gpt2/modeling_gpt2.py ...): dropout(out(act(in(x)))).
+/// GPT2MLP, GPTBigCodeMLP, GPTNeoMLP, GPTNeoXMLP, PhiMLP, FalconMLP, PersimmonMLP, NanoChatMLP (transformers 5.24,
+/// models/gpt2/modeling_gpt2.py ...): dropout(out(act(in(x)))).
 struct TwoLinearMlp {
     Linear in, out;
     const char *activationName; ///< "mlp.act"
     Activation activation;
-    double dropout = 0.0; ///< of the output; GPT-2 and GPT-BigCode
+    double dropout = 0.0; ///< of the output; GPT-2, GPT-BigCode and GPT-Neo
 
     Tensor forward(const Tensor &x) const;
     void visit(ModuleVisitor &visitor);

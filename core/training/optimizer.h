@@ -35,7 +35,8 @@ void zeroGrad(const std::vector<autograd::Tensor> &parameters, ZeroGrad how);
 /// torch.nn.utils.clip_grad_norm_(parameters, 1.0) in its foreach form. `counts`: how many tensors each parameter stands for, more
 /// than one where the run stands for a deeper model's. `kernelBuffers`: with what the norms' kernel allocates on a GPU, which traces
 /// on fake tensors do not show: for each tensor as many fp32 sums as the largest has chunks of 65,536 elements
-/// (ATen/native/cuda/ForeachReduceOp.cu, _foreach_tensor_norm_cuda_impl; MultiTensorApply.cuh: kChunkSize).
+/// (ATen/native/cuda/ForeachReduceOp.cu, foreach_tensor_norm_cuda, which PyTorch 2.13's ATen/ops/_foreach_norm_native.h names;
+/// MultiTensorApply.cuh: kChunkSize).
 void clipGradNorm(autograd::Tape &tape, const std::vector<autograd::Tensor> &parameters, const std::vector<std::int64_t> &counts,
                   bool kernelBuffers);
 

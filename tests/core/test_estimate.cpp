@@ -6,6 +6,8 @@
 
 #include <QtTest>
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -272,15 +274,45 @@ private slots:
         const auto more = estimate(plan).value();
         QCOMPARE(more->peak.allocated, one->peak.allocated);
         QCOMPARE(more->parametersTrainable, one->parametersTrainable);
-        const auto passed = [](const Estimate &e) {
-            return std::count_if(e.notes.begin(), e.notes.end(), [](const Note &note) {
-                return note.severity == Severity::Warning && note.text.find("c_attn, score") != std::string::npos;
+        const auto passed = [](const Estimate &e, std::string_view where, std::string_view name) {
+            return std::count_if(e.notes.begin(), e.notes.end(), [&](const Note &note) {
+                return note.severity == Severity::Warning && note.where == where && note.text.find(name) != std::string::npos;
             });
         };
-        QCOMPARE(passed(*more), std::ptrdiff_t{1});
-        QCOMPARE(passed(*one), std::ptrdiff_t{0});
+        QCOMPARE(passed(*more, "method.targets", "called c_attn:"), std::ptrdiff_t{1});
+        QCOMPARE(passed(*more, "method.modules_to_save", "called score:"), std::ptrdiff_t{1});
+        QCOMPARE(passed(*one, "method.targets", ""), std::ptrdiff_t{0});
         set(plan, "method.targets", "all-linear");
         set(plan, "method.modules_to_save", R"(["q_proj"])");
+        QVERIFY(estimate(plan).ok());
+    }
+
+    /// PEFT compares names with whole paths: one with a layer's number in it means that layer's module.
+    void namesOfSingleLayersAreRefused()
+    {
+        TrainingPlan plan = smallPlan();
+        set(plan, "method.kind", "lora");
+        for (const char *name : {"layers.0.mlp.down_proj", "model.layers.1.self_attn.q_proj", "0", "layers.0", "layers.0.mlp"}) {
+            set(plan, "method.targets", nlohmann::json{"q_proj", name}.dump());
+            const auto refused = estimate(plan);
+            QVERIFY2(!refused.ok() && refused.issue().where == "method.targets", name);
+            QVERIFY2(refused.issue().what.find("one layer") != std::string::npos, name);
+        }
+        for (const char *name : {"layers.9999.mlp.down_proj", "q_proj2"}) { // no such layer, no such module
+            set(plan, "method.targets", nlohmann::json{"q_proj", name}.dump());
+            QVERIFY2(estimate(plan).ok(), name);
+        }
+        set(plan, "method.targets", "all-linear");
+        for (const char *name : {"layers.0.self_attn.k_proj", "layers.0", "0"}) {
+            set(plan, "method.modules_to_save", nlohmann::json{name}.dump());
+            const auto refused = estimate(plan);
+            QVERIFY2(!refused.ok() && refused.issue().where == "method.modules_to_save", name);
+        }
+        // What holds the layers is the family's own.
+        set(plan, "method.modules_to_save", "[]");
+        set(plan, "method.targets", R"(["q_proj", "layers"])");
+        QVERIFY(!estimate(plan).ok());
+        set(plan, "method.targets", R"(["q_proj", "h"])");
         QVERIFY(estimate(plan).ok());
     }
 

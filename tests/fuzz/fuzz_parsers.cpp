@@ -189,7 +189,7 @@ constexpr const char *optConfig =
 constexpr const char *falconConfig =
     R"({"model_type": "falcon", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 256, "new_decoder_architecture": true, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1, "alibi": false})";
 constexpr const char *mptConfig =
-    R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 256, "max_seq_len": 64, "attn_config": {"clip_qkv": 8, "attn_pdrop": 0}})";
+    R"({"model_type": "mpt", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 256, "max_seq_len": 64, "attn_config": {"clip_qkv": 8.0, "attn_pdrop": 0}})";
 constexpr const char *gptNeoConfig =
     R"({"model_type": "gpt_neo", "hidden_size": 64, "num_layers": 2, "num_heads": 4, "vocab_size": 256, "max_position_embeddings": 64, "attention_types": [[["global", "local"], 1]]})";
 
