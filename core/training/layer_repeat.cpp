@@ -119,7 +119,9 @@ private:
         }
     }
 
-    bool isWorkspace(StorageId storage) const { return isBlasWorkspace(m_trace.storages[storage]); }
+    /// Without a sharding engine, whose runs are not copied, no other buffer is one of an engine. (By its role, for its name may be
+    /// another literal in another file.)
+    bool isWorkspace(StorageId storage) const { return m_trace.storages[storage].role == Role::EngineBuffer; }
 
     void take(std::uint32_t i, std::int16_t layer, bool &boundary)
     {
