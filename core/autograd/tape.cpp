@@ -15,6 +15,8 @@ constexpr StorageId storagesBetweenPolls = 256;
 
 } // namespace
 
+const char *const workspaceName = "cuBLAS workspace";
+
 const Dims &Tensor::emptyDims()
 {
     static const Dims none;

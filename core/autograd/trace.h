@@ -64,9 +64,10 @@ struct StorageRecord {
     bool kept = false;                   ///< an operator's result that selective checkpointing keeps
 };
 
-/// The name of what cuBLAS takes for itself: by whichever product comes first on a thread (CublasHandlePool.cpp).
-inline constexpr const char *workspaceName = "cuBLAS workspace";
-inline bool isBlasWorkspace(const StorageRecord &storage) { return storage.op == workspaceName; } // the literal itself
+/// The operator's name of what cuBLAS takes for itself, by whichever product comes first on a thread (CublasHandlePool.cpp). Told by its
+/// address, which is one for all files: that of a literal need not be.
+extern const char *const workspaceName;
+inline bool isBlasWorkspace(const StorageRecord &storage) { return storage.op == workspaceName; }
 
 /// An allocation or a release, in program order.
 struct Event {

@@ -10,6 +10,7 @@
 #include "core/hardware/gpu.h"
 #include "core/model/catalogue.h"
 #include "core/network/adapters.h"
+#include "core/network/builder.h"
 #include "core/network/gptq.h"
 #include "core/plan/fields.h"
 #include "core/training/step.h"
@@ -176,8 +177,8 @@ void addNotes(Estimate &estimate, const Gpu *first)
                    "again in backward. Its other kernels keep that weight until backward, as GPTQModel does."
                  : "GPTQ in groups of 128, multiplied by GPTQModel: while training, each weight made in 16 bits is kept until backward; "
                    "with checkpointing, those of one layer.");
-    if (plan.method.kind == MethodKind::Qlora && plan.method.quantization != Quantization::GptqInt4 &&
-        estimate.model.modelType == "falcon" && transformers >= Version{5, 0})
+    if (plan.method.kind == MethodKind::Qlora && estimate.model.modelType == "falcon" &&
+        network::Builder::leavesOwnLinears(plan.method.quantization, transformers))
         note(
             Severity::Warning, "method.quantization",
             "From transformers 5 on bitsandbytes replaces nn.Linear itself alone, but Falcon's are of a class of their own (FalconLinear): "

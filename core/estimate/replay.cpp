@@ -167,10 +167,10 @@ private:
                 if constexpr (isObserved) {
                     if (block != allocator::noBlockIndex && m_allocator.m_foundSize > SameAgain::leastRival)
                         sameAgain->request(i, m_allocator.rounded(requestedBytes(storage, m_workspaceBytes)), m_allocator.m_foundSize);
-                    if (m_allocator.m_reserved != reserved)
-                        sameAgain->segment(i, m_allocator.m_reserved - reserved);
                 }
                 if (m_allocator.m_reserved != reserved) {
+                    if constexpr (isObserved)
+                        sameAgain->segment(i, m_allocator.m_reserved - reserved);
                     reserved = m_allocator.m_reserved;
                     noteReserved(i);
                 }

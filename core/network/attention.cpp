@@ -18,29 +18,22 @@ AttentionSettings::AttentionSettings(const ModelConfig &c, AttentionKind attenti
 
 namespace {
 
-/// rotate_half
-Tensor rotateHalf(const Tensor &x)
+/// The second half of the head before the first, one of them negated.
+Tensor swapHalves(const Tensor &x, bool negatesFirst)
 {
     if (halted(x))
         return {};
     const std::int64_t half = x.size(-1) / 2;
     const Tensor first = sliceLast(x, 0, half);
     const Tensor second = sliceLast(x, half, x.size(-1) - half);
-    const Tensor negated = neg(second);
-    return catLast(negated, first);
+    const Tensor negated = neg(negatesFirst ? first : second);
+    return negatesFirst ? catLast(second, negated) : catLast(negated, first);
 }
 
+/// rotate_half
+Tensor rotateHalf(const Tensor &x) { return swapHalves(x, false); }
 /// rotate_half of nanochat: (x2, -x1)
-Tensor rotateHalfBackwards(const Tensor &x)
-{
-    if (halted(x))
-        return {};
-    const std::int64_t half = x.size(-1) / 2;
-    const Tensor first = sliceLast(x, 0, half);
-    const Tensor second = sliceLast(x, half, x.size(-1) - half);
-    const Tensor negated = neg(first);
-    return catLast(second, negated);
-}
+Tensor rotateHalfBackwards(const Tensor &x) { return swapHalves(x, true); }
 
 /// rotate_half of GLM: (-x1, x0, -x3, x2 ...)
 Tensor rotatePairs(const Tensor &x)
@@ -176,20 +169,17 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
         key = std::move(rotatedKey);
         return;
     }
-    if (rotation == Rotation::HalvesBackwards) {
-        Tensor rotatedQuery = rotate(query, headsCos, headsSin, rotateHalfBackwards);
-        Tensor rotatedKey = rotate(key, headsCos, headsSin, rotateHalfBackwards);
-        query = std::move(rotatedQuery);
-        key = std::move(rotatedKey);
-        return;
-    }
     if (rotation == Rotation::PairsInFp32)
         return rotatePairsInFp32(query, key, headsCos, headsSin);
     if (rotation == Rotation::HalfPairsInFp32)
         return rotateHalfPairsInFp32(query, key, headsCos, headsSin);
-    const bool split = rotation == Rotation::SplitHalves;
-    Tensor rotatedQuery = split ? rotateSplit(query, headsCos, headsSin) : rotate(query, headsCos, headsSin, rotateHalf);
-    Tensor rotatedKey = split ? rotateSplit(key, headsCos, headsSin) : rotate(key, headsCos, headsSin, rotateHalf);
+    const auto rotated = [&](const Tensor &x) {
+        if (rotation == Rotation::SplitHalves)
+            return rotateSplit(x, headsCos, headsSin);
+        return rotate(x, headsCos, headsSin, rotation == Rotation::HalvesBackwards ? rotateHalfBackwards : rotateHalf);
+    };
+    Tensor rotatedQuery = rotated(query);
+    Tensor rotatedKey = rotated(key);
     if (rotation == Rotation::HalvesInFp32) { // the tuple of both results is made before either name is bound anew
         Tensor castQuery = halted(rotatedQuery) ? Tensor() : to(rotatedQuery, query.dtype());
         Tensor castKey = halted(rotatedKey) ? Tensor() : to(rotatedKey, key.dtype());
@@ -198,6 +188,20 @@ void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &co
     }
     query = std::move(rotatedQuery);
     key = std::move(rotatedKey);
+}
+
+HeadParts rotateFirstPart(Tensor &query, Tensor &key, std::int64_t rotated, const LayerContext &context)
+{
+    HeadParts parts;
+    const std::int64_t kept = query.size(-1) - rotated;
+    parts.queryTurned = sliceLast(query, 0, rotated);
+    parts.queryKept = sliceLast(query, rotated, kept);
+    parts.keyTurned = sliceLast(key, 0, rotated);
+    parts.keyKept = sliceLast(key, rotated, kept);
+    applyRotary(Rotation::Halves, parts.queryTurned, parts.keyTurned, context.cos, context.sin);
+    query = catLast(parts.queryTurned, parts.queryKept);
+    key = catLast(parts.keyTurned, parts.keyKept);
+    return parts;
 }
 
 Tensor repeatKeyValue(const Tensor &t, std::int64_t n)

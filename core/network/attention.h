@@ -56,6 +56,14 @@ Tensor rotateHalves(const Tensor &x, const Tensor &cos, const Tensor &sin);
 /// apply_rotary_pos_emb on query and key of [B, H, S, D], with cosines and sines of [1, S, rotary dimensions].
 void applyRotary(Rotation rotation, Tensor &query, Tensor &key, const Tensor &cos, const Tensor &sin);
 
+/// The parts of query and key of classes that cut them by hand (Phi, StableLM, Persimmon): variables of the attention's forward, which
+/// live as long as it runs.
+struct HeadParts {
+    Tensor queryTurned, queryKept, keyTurned, keyKept;
+};
+/// Turns the first `rotated` dimensions of each head and joins them with the rest.
+[[nodiscard]] HeadParts rotateFirstPart(Tensor &query, Tensor &key, std::int64_t rotated, const LayerContext &context);
+
 /// [B, Hk, S, D] -> [B, Hk * n, S, D] (repeat_kv): a copy, but where the strides happen to allow a view.
 Tensor repeatKeyValue(const Tensor &t, std::int64_t n);
 

@@ -46,8 +46,7 @@ Linear Builder::linear(const LinearNames &names, std::int64_t in, std::int64_t o
 
 Linear Builder::ownLinear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias, Version transformers) const
 {
-    const bool left = m_quantizer && m_quantizer->kind() != Quantization::GptqInt4 && transformers >= Version{5, 0};
-    if (!left)
+    if (!m_quantizer || !leavesOwnLinears(m_quantizer->kind(), transformers))
         return linear(names, in, out, bias);
     return Builder(m_tape, m_weights).linear(names, in, out, bias);
 }

@@ -34,6 +34,10 @@ public:
     Linear linear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias) const;
     /// A Linear of a class of its own (FalconLinear): from transformers 5 on bitsandbytes leaves it as it is, before it did not
     /// (integrations/bitsandbytes.py: `type(module) is nn.Linear`, 4.36: `isinstance(module, nn.Linear)`).
+    static bool leavesOwnLinears(Quantization kind, Version transformers)
+    {
+        return kind != Quantization::GptqInt4 && transformers >= Version{5, 0};
+    }
     Linear ownLinear(const LinearNames &names, std::int64_t in, std::int64_t out, bool bias, Version transformers) const;
     /// A Linear that scores experts: GPTQ's libraries leave it as it is (GPTQModel 7.7, models/definitions/mixtral.py and its
     /// likes; AutoGPTQ 0.7, modeling/mixtral.py), bitsandbytes quantises it.

@@ -56,15 +56,7 @@ struct PersimmonAttention : AttentionSettings {
         }
         for (Tensor *states : {&query, &value, &key})
             *states = halted(*states) ? Tensor() : transpose(*states, 1, 2);
-        // the parts of the heads are variables, which live as long as this function
-        const std::int64_t kept = headDim - rotaryDim;
-        Tensor queryTurned = sliceLast(query, 0, rotaryDim);
-        const Tensor queryKept = sliceLast(query, rotaryDim, kept);
-        Tensor keyTurned = sliceLast(key, 0, rotaryDim);
-        const Tensor keyKept = sliceLast(key, rotaryDim, kept);
-        applyRotary(Rotation::Halves, queryTurned, keyTurned, context.cos, context.sin);
-        query = catLast(queryTurned, queryKept);
-        key = catLast(keyTurned, keyKept);
+        const HeadParts parts = rotateFirstPart(query, key, rotaryDim, context);
         return joinHeads(out, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
     }
 

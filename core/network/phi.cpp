@@ -41,14 +41,7 @@ Tensor PhiAttention::forward(const Tensor &hidden, const LayerContext &context, 
         key = toHeads(key, keyValueHeads);
     }
     value = toHeads(value, keyValueHeads);
-    const std::int64_t kept = headDim - rotaryDim;
-    Tensor queryTurned = sliceLast(query, 0, rotaryDim);
-    const Tensor queryKept = sliceLast(query, rotaryDim, kept);
-    Tensor keyTurned = sliceLast(key, 0, rotaryDim);
-    const Tensor keyKept = sliceLast(key, rotaryDim, kept);
-    applyRotary(Rotation::Halves, queryTurned, keyTurned, context.cos, context.sin);
-    query = catLast(queryTurned, queryKept);
-    key = catLast(keyTurned, keyKept);
+    const HeadParts parts = rotateFirstPart(query, key, rotaryDim, context);
     return joinHeads(output, attend(kind, query, key, value, context, dropout, weights), heads * headDim);
 }
 

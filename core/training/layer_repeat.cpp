@@ -119,9 +119,7 @@ private:
         }
     }
 
-    /// Without a sharding engine, whose runs are not copied, no other buffer is one of an engine. (By its role, for its name may be
-    /// another literal in another file.)
-    bool isWorkspace(StorageId storage) const { return m_trace.storages[storage].role == Role::EngineBuffer; }
+    bool isWorkspace(StorageId storage) const { return isBlasWorkspace(m_trace.storages[storage]); }
 
     void take(std::uint32_t i, std::int16_t layer, bool &boundary)
     {
